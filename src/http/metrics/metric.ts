@@ -1,32 +1,30 @@
 /** The value of a metric for a process of several threads: that of the main thread, or one of the values of all threads. */
-export type MergeRule = "main" | "sum" | "max" | "min";
+export type MergeRule = "first" | "sum" | "max" | "min";
 
 /** One value of a metric. */
 export interface Sample {
-  /** The metric's name, for histograms with `_bucket`, `_sum` or `_count`. */
-  readonly name: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
+  /** Of histograms: the metric's name with `_bucket`, `_sum` or `_count`. */
+  readonly metricName?: string;
 }
 
-/** A metric with all of its values at one moment. It is structured-clonable, for other threads. */
+/** A metric with all of its values at one moment, in the form of prom-client. It is structured-clonable, for other threads. */
 export interface MetricSnapshot {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram" | "summary";
-  readonly merge: MergeRule;
-  readonly samples: readonly Sample[];
+  readonly aggregator: MergeRule;
+  readonly values: readonly Sample[];
 }
 
 /** A value of a row's metric. */
-export interface Series {
-  readonly labels: Sample["labels"];
-  readonly value: number;
+export interface Series extends Omit<Sample, "metricName"> {
   readonly suffix?: "_bucket" | "_sum" | "_count";
 }
 
 /** A row of a table of metrics. */
-export interface Metric<From> extends Omit<MetricSnapshot, "samples"> {
+export interface Metric<From> extends Omit<MetricSnapshot, "values"> {
   /** The values now; undefined where there is no such metric. */
   readonly read: (from: From) => Iterable<Series> | undefined;
 }
@@ -36,7 +34,7 @@ type Read<From> = (from: From) => Iterable<Series> | number | undefined;
 
 /** A counter: threads add up. */
 export function counter<From>(name: string, help: string, read: Read<From>): Metric<From> {
-  return { name, help, type: "counter", merge: "sum", read: seriesOf(read) };
+  return { name, help, type: "counter", aggregator: "sum", read: seriesOf(read) };
 }
 
 /** A gauge: by default it is that of the main thread, which alone takes pushes. */
@@ -44,14 +42,14 @@ export function gauge<From>(
   name: string,
   help: string,
   read: Read<From>,
-  merge: MergeRule = "main",
+  aggregator: MergeRule = "first",
 ): Metric<From> {
-  return { name, help, type: "gauge", merge, read: seriesOf(read) };
+  return { name, help, type: "gauge", aggregator, read: seriesOf(read) };
 }
 
 /** A histogram, of `histogramSeries`. */
 export function histogram<From>(name: string, help: string, read: Read<From>): Metric<From> {
-  return { name, help, type: "histogram", merge: "sum", read: seriesOf(read) };
+  return { name, help, type: "histogram", aggregator: "sum", read: seriesOf(read) };
 }
 
 function seriesOf<From>(read: Read<From>): Metric<From>["read"] {
@@ -120,60 +118,18 @@ export function readTable<From>(table: readonly Metric<From>[], from: From): Met
   return table.flatMap(({ read, ...metric }) => {
     const series = read(from);
     if (series === undefined) return [];
-    const samples = Array.from(series, ({ labels, value, suffix = "" }) => ({
-      name: metric.name + suffix,
+    const values = Array.from(series, ({ labels, value, suffix = "" }) => ({
       labels,
       value,
+      metricName: metric.name + suffix,
     }));
-    return { ...metric, samples };
+    return { ...metric, values };
   });
-}
-
-/** The parts of the metrics of a process. */
-interface MetricParts {
-  readonly main: readonly MetricSnapshot[];
-  /** Of each other thread that answered. */
-  readonly threads: readonly (readonly MetricSnapshot[])[];
-  /** What threads counted that ended or did not answer in time: from `countersOf`. */
-  readonly counted: readonly (readonly MetricSnapshot[])[];
-}
-
-/** The metrics of a process: each series once, those of the main thread first. */
-export function mergeMetrics({ main, threads, counted }: MetricParts): MetricSnapshot[] {
-  const merged = new Map<string, { metric: MetricSnapshot; samples: Map<string, Sample> }>();
-  const add = (metric: MetricSnapshot) => {
-    const known = merged.get(metric.name) ?? { metric, samples: new Map() };
-    merged.set(metric.name, known);
-    for (const sample of metric.samples) {
-      const key = seriesKey(sample);
-      const value = mergeValues(metric.merge, known.samples.get(key)?.value, sample.value);
-      known.samples.set(key, { ...sample, value });
-    }
-  };
-  for (const metric of main) add(metric);
-  for (const metric of [...threads, ...counted].flat()) if (metric.merge !== "main") add(metric);
-  return Array.from(merged.values(), ({ metric, samples }) => ({
-    ...metric,
-    samples: [...samples.values()],
-  }));
 }
 
 /** What a thread counted: what goes on to count after it ended, so that no counter of the process goes back. */
 export function countersOf(metrics: readonly MetricSnapshot[]): MetricSnapshot[] {
-  return metrics.filter(({ type, merge }) => type !== "gauge" && merge === "sum");
-}
-
-function mergeValues(rule: MergeRule, one: number | undefined, other: number): number {
-  // A thread that has measured nothing yet.
-  if (one === undefined || Number.isNaN(one)) return other;
-  if (Number.isNaN(other)) return one;
-  if (rule === "sum") return one + other;
-  return rule === "min" ? Math.min(one, other) : Math.max(one, other);
-}
-
-function seriesKey({ name, labels }: Sample): string {
-  const pairs = Object.entries(labels).map(([label, value]) => [label, String(value)]);
-  return JSON.stringify([name, ...pairs.sort(([one], [other]) => (one! < other! ? -1 : 1))]);
+  return metrics.filter(({ type, aggregator }) => type !== "gauge" && aggregator === "sum");
 }
 
 /** Metrics in a text format. */
@@ -198,11 +154,14 @@ export function metricsSource(snapshot: SnapshotSource["snapshot"]): SnapshotSou
 
 /** Metrics in the text format of Prometheus, version 0.0.4. */
 export function formatMetrics(metrics: readonly MetricSnapshot[]): string {
-  const texts = metrics.map(({ name, help, type, samples }) =>
+  const texts = metrics.map(({ name, help, type, values }) =>
     [
       `# HELP ${name} ${escapeText(help)}`,
       `# TYPE ${name} ${type}`,
-      ...samples.map((sample) => `${sample.name}${formatLabels(sample.labels)} ${formatValue(sample.value)}`),
+      ...values.map(
+        ({ metricName = name, labels, value }) =>
+          `${metricName}${formatLabels(labels)} ${formatValue(value)}`,
+      ),
     ].join("\n"),
   );
   return `${texts.join("\n\n")}\n`;

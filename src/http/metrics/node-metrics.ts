@@ -1,11 +1,5 @@
-import { collectDefaultMetrics, type Metric as PromMetric, Registry } from "prom-client";
-import {
-  type MergeRule,
-  type MetricSnapshot,
-  metricsSource,
-  type Sample,
-  type SnapshotSource,
-} from "./metric.ts";
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from "prom-client";
+import { type MergeRule, type MetricSnapshot, metricsSource, type SnapshotSource } from "./metric.ts";
 
 /**
  * What a host says of itself beside the metrics of Node.js and its process. Reading costs queries nothing: a request for `/metrics` reads what was counted.
@@ -19,36 +13,34 @@ export function withNodeMetrics(read: () => Promise<readonly MetricSnapshot[]>):
 
 /** How the values of several threads become one. `process_…` is of the whole process; each thread has a heap and resources of its own. */
 function mergeRuleOf(name: string): MergeRule {
-  if (name.startsWith("process_") || name === "nodejs_version_info") return "main";
+  if (name.startsWith("process_") || name === "nodejs_version_info") return "first";
   // The delay of the thread whose queries wait longest.
   if (name.startsWith("nodejs_eventloop_lag_")) return name.includes("_min_") ? "min" : "max";
   return "sum";
 }
 
-/** What prom-client's metrics return for the text of a registry. */
-interface Rendered extends Omit<MetricSnapshot, "samples" | "merge"> {
-  readonly values?: readonly {
-    readonly metricName?: string;
-    readonly labels?: Sample["labels"];
-    readonly sharedLabels?: Sample["labels"];
-    readonly value: number;
-  }[];
+/** The metrics of a registry at this moment, in its order. */
+export async function snapshotOf(registry: Registry): Promise<MetricSnapshot[]> {
+  const metrics = (await registry.getMetricsAsJSON()) as unknown as Omit<MetricSnapshot, "aggregator">[];
+  return metrics.map((metric) => ({ ...metric, aggregator: mergeRuleOf(metric.name) }));
 }
 
-/** The metrics of a registry at this moment, in its order. */
-export function snapshotOf(registry: Registry): Promise<MetricSnapshot[]> {
-  return Promise.all(
-    registry.getMetricsAsArray().map(async (registered) => {
-      const metric = registered as unknown as PromMetric & { getForPromString?: () => Promise<unknown> };
-      // prom-client has the buckets of histograms in the form for text alone.
-      const rendered = (await (metric.getForPromString?.() ?? metric.get())) as Rendered;
-      const { name, help, type, values = [] } = rendered;
-      const samples = values.map(({ metricName = name, labels = {}, sharedLabels = {}, value }) => ({
-        name: metricName,
-        labels: { ...labels, ...sharedLabels },
-        value,
-      }));
-      return { name, help, type, merge: mergeRuleOf(name), samples };
-    }),
+/**
+ * The metrics of a process: each series once, those of the main thread first.
+ * @param others of other threads, and what threads counted that ended or did not answer in time: from `countersOf`
+ */
+export function mergeMetrics(
+  main: readonly MetricSnapshot[],
+  others: readonly (readonly MetricSnapshot[])[],
+): MetricSnapshot[] {
+  const merged = others.map((metrics) =>
+    metrics
+      .filter(({ aggregator }) => aggregator !== "first")
+      // A thread may have measured nothing yet.
+      .map((metric) => ({ ...metric, values: metric.values.filter(({ value }) => !Number.isNaN(value)) })),
   );
+  return AggregatorRegistry.aggregate([
+    [...main],
+    ...merged,
+  ]).getMetricsAsArray() as unknown as MetricSnapshot[];
 }

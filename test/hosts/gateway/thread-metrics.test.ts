@@ -22,9 +22,9 @@ const count = (name: string, value: number, type: MetricSnapshot["type"] = "coun
   name,
   type,
   // Each thread has a cache of its own.
-  merge: "sum",
+  aggregator: "sum",
   help: "N.",
-  samples: [{ name, labels: {}, value }],
+  values: [{ labels: {}, value }],
 });
 const textOf = (name: string, value: number, type = "counter") =>
   `# HELP ${name} N.\n# TYPE ${name} ${type}\n${name} ${value}\n`;

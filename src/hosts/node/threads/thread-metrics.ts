@@ -5,9 +5,9 @@ import {
   formatMetrics,
   type MetricSnapshot,
   type MetricsSource,
-  mergeMetrics,
   type SnapshotSource,
 } from "../../../http/metrics/metric.ts";
+import { mergeMetrics } from "../../../http/metrics/node-metrics.ts";
 
 /** The time that a thread has for its metrics, in milliseconds. */
 const COLLECT_TIMEOUT = 1000;
@@ -50,7 +50,7 @@ export class ThreadMetrics implements MetricsSource {
     port.unref();
     return () => {
       if (!this.#threads.delete(thread)) return;
-      this.#past = mergeMetrics({ main: [], threads: [], counted: [this.#past, countersOf(thread.last)] });
+      this.#past = mergeMetrics(this.#past, [countersOf(thread.last)]);
       thread.ended.abort();
       port.close();
     };
@@ -72,15 +72,10 @@ export class ThreadMetrics implements MetricsSource {
         if (await this.#collect(thread)) answered.add(thread);
       }),
     ]);
-    const threads = [...this.#threads];
-    const silent = threads.filter((thread) => !answered.has(thread));
-    return formatMetrics(
-      mergeMetrics({
-        main,
-        threads: threads.filter((thread) => answered.has(thread)).map(({ last }) => last),
-        counted: [...silent.map(({ last }) => countersOf(last)), this.#past],
-      }),
+    const threads = Array.from(this.#threads, (thread) =>
+      answered.has(thread) ? thread.last : countersOf(thread.last),
     );
+    return formatMetrics(mergeMetrics(main, [...threads, this.#past]));
   }
 
   /** Whether a thread has returned its metrics in time. */
