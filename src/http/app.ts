@@ -39,7 +39,7 @@ import {
   rerouted,
   toResponse,
 } from "./messages/message.ts";
-import { mountHealthRoutes } from "./metrics/health-routes.ts";
+import { mountHealthRoutes } from "./metrics/status.ts";
 import { createLoginRoutes, loginPage, withSession } from "./pages/login.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";

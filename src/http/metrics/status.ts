@@ -1,8 +1,77 @@
+import type { Hono } from "hono";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import type { Objections } from "../../names/services.ts";
 import { describeDegraded, describeStale } from "../json.ts";
+import type { AppEnvironment } from "../messages/environment.ts";
+import { jsonResponse } from "../messages/errors.ts";
 import type { StatusReport as StatusSchema, Written } from "../openapi/schemas.ts";
-import { wholeSeconds } from "../pages/page.ts";
+import { someOf, wholeSeconds } from "../pages/page.ts";
+
+const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
+
+/**
+ * `/status`: clusters, services, conflicts and findings in JSON, as far as they exist for the client.
+ * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); clients who see everything also get the number of clusters,
+ * or the reason. `/metrics`, for clients who see everything.
+ * @param gateway the gateway whose readiness is public
+ * @param clock Unix milliseconds
+ */
+export function mountHealthRoutes(
+  app: Hono<AppEnvironment>,
+  gateway: { status(): ServingStatus },
+  clock: () => number,
+): void {
+  app.get("/healthz", () => new Response("ok\n", { headers: HEADERS }));
+  app.get("/readyz", (c) => {
+    const detailed = c.env?.answers;
+    const status = (detailed?.gateway ?? gateway).status();
+    const text = detailed === undefined ? (status.ready ? "ready" : "not ready") : describe(status, clock());
+    return new Response(`${text}\n`, { status: status.ready ? 200 : 503, headers: HEADERS });
+  });
+  app.get("/status", async (c) => {
+    const answers = c.env?.answers;
+    if (answers === undefined) return c.notFound();
+    const objections = await answers.listed()?.merged?.survey();
+    return jsonResponse(200, statusReport(answers.gateway.status(), objections, clock()));
+  });
+  app.get("/metrics", async (c) => {
+    const metrics = c.env?.answers?.metrics;
+    if (metrics === undefined) return c.notFound();
+    const text = await metrics.render();
+    return new Response(text, { headers: { ...HEADERS, "content-type": metrics.contentType } });
+  });
+}
+
+function describe(status: ServingStatus, now: number): string {
+  const counted = describeClusters(status);
+  const { storeTrouble, transferError } = status;
+  const trouble = storeTrouble === undefined ? [] : [storeTrouble.reason];
+  const behind = transferError === undefined ? [] : [`the last transfer failed: ${transferError}`];
+  const said = status.ready
+    ? [`ready: ${counted}`, ...describeStale(status, now), ...behind]
+    : [`not ready: ${whyNotReady(status, counted)}`];
+  return [...said, ...trouble, ...describeNeverSeen(status)].join("; ");
+}
+
+function whyNotReady({ clusters, transferError }: ServingStatus, counted: string): string {
+  if (transferError !== undefined) return `nothing could be taken over from the primary: ${transferError}`;
+  return clusters.length === 0
+    ? "no cluster has pushed a snapshot yet"
+    : `${counted}: every lease has expired`;
+}
+
+/** The most clusters that the line names. */
+const MOST_NAMED = 5;
+
+function describeClusters({ clusters, neverSeen = [] }: ServingStatus): string {
+  const live = clusters.filter((cluster) => cluster.live).length;
+  return `${live} of ${clusters.length + neverSeen.length} clusters live`;
+}
+
+/** `cluster-c never seen`; empty where every cluster that may push has pushed. */
+function describeNeverSeen({ neverSeen = [] }: ServingStatus): string[] {
+  return neverSeen.length === 0 ? [] : [`${someOf(neverSeen, MOST_NAMED)} never seen`];
+}
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {

@@ -3,14 +3,25 @@ import { html } from "hono/html";
 import type { PageParts } from "../doh/rule-answers.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { prefersHtml } from "../messages/fields.ts";
-import { CLIENT_GROUPS } from "../setup/clients.ts";
+import { COREDNS } from "../setup/coredns.ts";
+import { apple, BROWSERS, COMMAND_LINE } from "../setup/devices.ts";
 import type { ClientSetup, SetupFacts, SetupFile } from "../setup/facts.ts";
 import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
+import { RESOLVERS, systemdResolved } from "../setup/resolvers.ts";
 import { exampleIn } from "./directory.ts";
 import type { Html, Page } from "./page.ts";
 import { copied, notFoundPage, options } from "./page.ts";
 
 type SetupContext = Context<AppEnvironment>;
+
+/** All clients by kind, in the order of the page. */
+export const CLIENT_GROUPS: readonly { readonly title: string; readonly clients: readonly ClientSetup[] }[] =
+  [
+    { title: "Command line", clients: COMMAND_LINE },
+    { title: "Devices", clients: [apple, systemdResolved] },
+    { title: "Browsers", clients: BROWSERS },
+    { title: "Resolvers", clients: [...COREDNS, ...RESOLVERS] },
+  ];
 
 /** `/setup`: how to make each client query this gateway for a zone, which is that of `?zone=`. */
 export async function setupPage(parts: PageParts, c: SetupContext): Promise<Page> {

@@ -21,9 +21,8 @@ import {
   noResource,
   toApiError,
 } from "../messages/errors.ts";
-import { BodyBudget, readJsonBody, stageLines } from "./bodies.ts";
+import { BodyBudget, type PushLimits, readJsonBody, stageLines } from "./bodies.ts";
 import type { OpenDesired } from "./desired.ts";
-import type { PushLimits } from "./limits.ts";
 import { countChanges, countRemoval, LeaseRequest, parseMessage } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
+import { CLIENT_GROUPS } from "../../../src/http/pages/setup.ts";
 import { snapshot } from "../../merge/fixtures.ts";
 import { twoClusters } from "../../resolve/world.ts";
 import { ORIGIN, type PagesWorld, pagesWorld } from "./pages-world.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Hono } from "hono";
 import { type Clock, systemClock, Turns } from "../../../src/gateway/clock.ts";
-import type { PushLimits } from "../../../src/http/push/limits.ts";
+import type { PushLimits } from "../../../src/http/push/bodies.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/pushing.ts";
 import { LimitCounters } from "../../../src/limits/counters.ts";
 import { authorityOf, type ClusterSecret } from "../../access/authorities.ts";

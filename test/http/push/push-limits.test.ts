@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import type { PushLimits } from "../../../src/http/push/limits.ts";
+import type { PushLimits } from "../../../src/http/push/bodies.ts";
 import type { Limit } from "../../../src/limits/counters.ts";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";
 import { headerLine, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
+import { CLIENT_GROUPS } from "../../../src/http/pages/setup.ts";
 import { corefile, corefileOfListener } from "../../../src/http/setup/coredns.ts";
 import {
   appleProfile,
