@@ -4,6 +4,7 @@ import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { findSet } from "../zone/record-block.ts";
 import type { World } from "../zone/world.ts";
 import { readSubject, type Subject } from "./question.ts";
+import type { ExplainedService as ServiceSchema, Written } from "./schema.ts";
 
 /** What an answer is, in one word. Stable. */
 export const EXPLANATION_CODES = [
@@ -57,43 +58,8 @@ interface ExplainedLease {
   readonly expiresAt: number | undefined;
 }
 
-/** A property of a service, and whose value is used. */
-export interface ExplainedProperty {
-  readonly property: string;
-  readonly value: string;
-  /** A cluster id; undefined for a setting of the gateway. */
-  readonly decidedBy: string | undefined;
-  readonly because: string;
-  /** Values that were set aside. */
-  readonly otherwise: readonly { readonly clusterId: string; readonly value: string }[];
-}
-
-/** A cluster that exports a service. */
-export interface ExplainedExporter {
-  readonly clusterId: string;
-  /** The creation time that the cluster states. */
-  readonly stated: string;
-  /** The clusters that its ServiceExport names (kubernetes/enhancements#6329); undefined where it is for all. */
-  readonly exportedTo?: readonly string[] | undefined;
-  /** How many endpoints of it may be answered with: those that are ready, or published although they are not. */
-  readonly endpoints: number;
-  /** From when its export counts (RFC 3339, in whole seconds), where that is not what it states. */
-  readonly countsFrom?: string | undefined;
-  readonly because?: string | undefined;
-}
-
 /** A service and how it comes about. */
-export interface ExplainedService {
-  readonly namespace: string;
-  readonly name: string;
-  readonly type: "ClusterSetIP" | "Headless";
-  /** In order of precedence. */
-  readonly exporters: readonly ExplainedExporter[];
-  readonly importers: readonly string[];
-  readonly properties: readonly ExplainedProperty[];
-  /** Where its addresses in this view come from, as a sentence. */
-  readonly addresses: string;
-}
+export type ExplainedService = Written<typeof ServiceSchema>;
 
 /** A name that may have been meant. */
 export interface Suggestion {

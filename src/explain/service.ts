@@ -19,12 +19,7 @@ import { isLocalityView } from "../zone/frame.ts";
 import { portsIn } from "../zone/kinds/clusterset.ts";
 import { addressLabel, clusterIdLabels, isHostLabel, portLabels } from "../zone/kinds/endpoint-records.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
-import type {
-  ExplainedExporter,
-  ExplainedProperty,
-  ExplainedRecord,
-  ExplainedService,
-} from "./explanation.ts";
+import type { ExplainedRecord, ExplainedService } from "./explanation.ts";
 import { type Facts, notServed, type Verdict, verdict } from "./facts.ts";
 import { nearPrefixes, nearServices, servicesIn } from "./near.ts";
 import type { NamedService, Subject } from "./question.ts";
@@ -214,7 +209,7 @@ function explainExporter({
   clusterId,
   exported,
   adjusted,
-}: Contribution): Omit<ExplainedExporter, "endpoints"> {
+}: Contribution): Omit<ExplainedService["exporters"][number], "endpoints"> {
   const stated = exported === undefined || exported.exportedAt === UNDATED ? "" : exported.exportedAt;
   const facts = { clusterId, stated, exportedTo: exported?.clusters };
   if (adjusted === undefined) return facts;
@@ -225,7 +220,7 @@ function explainExporter({
 function explainProperties(
   { declarations, union, isExported, contributions }: DeclaredService,
   partOf: ReadonlyMap<string, Contribution>,
-): ExplainedProperty[] {
+): ExplainedService["properties"] {
   const winner = declarations[0]!;
   const isPinned = contributions.some(
     ({ clusterId, adjusted }) => clusterId === winner.clusterId && adjusted === PINNED,
@@ -239,7 +234,7 @@ function explainProperties(
     return `it has the oldest ServiceExport, since ${first.countsFrom ?? first.stated}`;
   };
   const because = reason();
-  const properties: ExplainedProperty[] = [];
+  const properties: ExplainedService["properties"][number][] = [];
   for (const { property, valueOf: read } of PROPERTIES) {
     const value = read(winner);
     if (value === undefined || value === "") continue;

@@ -2,6 +2,7 @@ import { type View, viewName } from "../access/view.ts";
 import type { Answered } from "../answer/answer-query.ts";
 import { explain } from "../explain/explain.ts";
 import { type Explanation, NOT_READY } from "../explain/explanation.ts";
+import type { Written } from "../explain/schema.ts";
 import type { RuleAnswers } from "./doh/rule-answers.ts";
 import {
   answerQuestion,
@@ -13,7 +14,7 @@ import {
 } from "./json.ts";
 import { readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, JSON_TYPE } from "./messages/fields.ts";
-import type { Explanation as ExplanationSchema, Written } from "./openapi/schemas.ts";
+import type { Explanation as ExplanationSchema } from "./openapi/schemas.ts";
 import { nameOfCode, nameOfType } from "./pages/page.ts";
 
 /** `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache keeps it. @param clock Unix milliseconds */
@@ -69,7 +70,7 @@ export function explainAnswer(
 const MOST_RECORDS = 1000;
 
 /** An explanation as `/explain` returns it. */
-export type JsonExplanation = Written<typeof ExplanationSchema> & Pick<Explanation, "service">;
+export type JsonExplanation = Written<typeof ExplanationSchema>;
 
 /** @param now Unix milliseconds by the gateway's clock */
 export function jsonExplanation(

@@ -4,6 +4,7 @@ import type { Answered, Endpoint } from "../answer/answer-query.ts";
 import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/name.ts";
 import { formatNameAt, formatRdata, MessageError } from "../dns/presentation.ts";
 import { optionEnd, type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
+import type { Written } from "../explain/schema.ts";
 import type { AnswerOrigin } from "../forward/local.ts";
 import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
@@ -27,7 +28,7 @@ import {
   preflight,
 } from "./messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "./messages/message.ts";
-import type { JsonAnswer as AnswerSchema, JsonRecord as RecordSchema, Written } from "./openapi/schemas.ts";
+import type { JsonAnswer as AnswerSchema, JsonRecord as RecordSchema } from "./openapi/schemas.ts";
 import { counted, duration, wholeSeconds } from "./pages/page.ts";
 
 /** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */

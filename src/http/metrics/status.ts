@@ -1,10 +1,11 @@
 import type { Hono } from "hono";
+import type { Written } from "../../explain/schema.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import type { Objections } from "../../names/services.ts";
 import { describeDegraded, describeStale } from "../json.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { jsonResponse } from "../messages/errors.ts";
-import type { StatusReport as StatusSchema, Written } from "../openapi/schemas.ts";
+import type { StatusReport as StatusSchema } from "../openapi/schemas.ts";
 import { someOf, wholeSeconds } from "../pages/page.ts";
 
 const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { EXPLANATION_CODES } from "../../explain/explanation.ts";
+import { ExplainedService } from "../../explain/schema.ts";
 import { Degradations } from "../../snapshot/degradation.ts";
 import { LINES_FORMAT_VERSION } from "../../snapshot/lines/patch-line.ts";
 import { COLLECTIONS, SINGLES } from "../../snapshot/parse.ts";
@@ -43,15 +44,6 @@ export const ErrorResponse = z.object({
   }),
 });
 
-/** A value that is written in the form of a schema. */
-export type Written<Schema extends z.ZodType> = Readable<z.infer<Schema>>;
-
-type Readable<Value> = Value extends readonly (infer Element)[]
-  ? readonly Readable<Element>[]
-  : Value extends object
-    ? { readonly [Key in keyof Value]: Readable<Value[Key]> }
-    : Value;
-
 const text = z.string();
 const count = z.int().min(0);
 const seconds = z.int().min(0).meta({ description: "Seconds." });
@@ -78,35 +70,6 @@ export const JsonAnswer = z.object({
   Comment: text.meta({
     description: "Extended DNS Errors; the view; when each cluster was last seen.",
   }),
-});
-
-const ExplainedService = z.object({
-  namespace: text,
-  name: text,
-  type: z.enum(["ClusterSetIP", "Headless"]),
-  exporters: z
-    .array(
-      z.object({
-        clusterId: text,
-        stated: text.meta({ description: "The creation time that the cluster states." }),
-        exportedTo: z.array(text).optional().meta({ description: "Absent: all clusters." }),
-        endpoints: count.meta({ description: "How many may be answered with." }),
-        countsFrom: text.optional(),
-        because: text.optional(),
-      }),
-    )
-    .meta({ description: "In order of precedence." }),
-  importers: z.array(text),
-  properties: z.array(
-    z.object({
-      property: text,
-      value: text,
-      decidedBy: text.optional().meta({ description: "A cluster id; absent for a setting of the gateway." }),
-      because: text,
-      otherwise: z.array(z.object({ clusterId: text, value: text })),
-    }),
-  ),
-  addresses: text,
 });
 
 /** `/explain`. */

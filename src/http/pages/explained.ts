@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { ExplainedProperty } from "../../explain/explanation.ts";
+import type { ExplainedService } from "../../explain/explanation.ts";
 import type { PageParts } from "../doh/rule-answers.ts";
 import { describeUnanswered } from "../doh/rule-answers.ts";
 import { explainAnswer, type JsonExplanation, jsonExplanation } from "../explain.ts";
@@ -111,7 +111,7 @@ ${omitted.map((sentence) => html`<p class="hint">${sentence}</p>`)}
 }
 
 /** The properties of a service, and which cluster decides each and why. */
-export function propertyTable(properties: readonly ExplainedProperty[]): Html {
+export function propertyTable(properties: ExplainedService["properties"]): Html {
   return html`<div class="sheet prose" tabindex="0" role="region" aria-label="Who decides"><table>
 <thead><tr><th scope="col">Property</th><th scope="col">Value</th><th scope="col">Decided by</th><th scope="col">Because</th><th scope="col">Set aside</th></tr></thead>
 <tbody>${properties
