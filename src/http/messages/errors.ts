@@ -149,9 +149,9 @@ export function toApiError(error: unknown): ApiError | undefined {
     return new ApiError(code, message, { details: { issues, total } });
   }
   if (error instanceof LinesError) {
-    const { code, message, line, column } = error;
+    const { code, message, line } = error;
     return new ApiError(code, message, {
-      details: { line, ...(column !== undefined && { column }) },
+      details: { line },
       limit: code === "JSON_TOO_DEEP" ? "limits.pushLevels" : undefined,
     });
   }

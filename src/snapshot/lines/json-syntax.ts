@@ -48,68 +48,6 @@ export class JsonShape {
   }
 }
 
-const SPACE = /[\t\n\r ]*/y;
-// Unescaped characters are all but controls, the quote and the backslash (RFC 8259 section 7).
-const STRING = /"[ !#-[\]-\u{10ffff}]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\u{10ffff}]*)*"/uy;
-const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.+-])/y;
-
-/**
- * The offset of the first token that does not fit the grammar of JSON (RFC 8259); the text's length if all fit. The
- * text's nesting must be bounded.
- * @param onMember called with the name of each member and its object's number
- */
-export function findJsonError(text: string, onMember?: (name: string, object: number) => void): number {
-  let objects = 0;
-  let at = 0;
-  const take = (token: RegExp): boolean => {
-    token.lastIndex = at;
-    const found = token.test(text);
-    if (found) at = token.lastIndex;
-    return found;
-  };
-  const takeCharacter = (character: string): boolean => {
-    take(SPACE);
-    if (text[at] !== character) return false;
-    at++;
-    return true;
-  };
-  const takeList = (end: string, takeItem: () => boolean): boolean => {
-    if (takeCharacter(end)) return true;
-    do if (!takeItem()) return false;
-    while (takeCharacter(","));
-    return takeCharacter(end);
-  };
-  const takeMember = (object: number): boolean => {
-    take(SPACE);
-    const start = at;
-    if (!take(STRING)) return false;
-    onMember?.(JSON.parse(text.slice(start, at)), object);
-    return takeCharacter(":") && takeValue();
-  };
-  const takeValue = (): boolean => {
-    if (takeCharacter("{")) {
-      const object = objects++;
-      return takeList("}", () => takeMember(object));
-    }
-    if (takeCharacter("[")) return takeList("]", takeValue);
-    return take(STRING) || take(SCALAR);
-  };
-  if (takeValue()) take(SPACE);
-  return at;
-}
-
-/** The first name that two members of one object have; undefined if there is none. */
-export function findDuplicateMember(text: string): string | undefined {
-  const names = new Map<number, Set<string>>();
-  let duplicate: string | undefined;
-  findJsonError(text, (name, object) => {
-    const known = names.get(object) ?? new Set();
-    if (known.has(name)) duplicate ??= name;
-    names.set(object, known.add(name));
-  });
-  return duplicate;
-}
-
 /** The JSON value of a line. */
 interface JsonLine {
   readonly value: unknown;
@@ -141,7 +79,7 @@ export function readJsonLine(bytes: Uint8Array, line: number, limits: LineLimits
   const counted: Counted = { members: 0, hasPrototypeKey: false };
   count(value, counted);
   if (counted.members !== shape.members) {
-    const name = JSON.stringify(findDuplicateMember(text)?.slice(0, 300));
+    const name = JSON.stringify(findDuplicateMember(text, value).slice(0, 300));
     throw new LinesError("INVALID_JSON", line, `one object has two members ${name}`);
   }
   return { value, text, values: shape.values, hasPrototypeKey: counted.hasPrototypeKey };
@@ -164,6 +102,20 @@ function count(value: unknown, counted: Counted): void {
   }
 }
 
+/** The first name, in their order, that the text has more often than the value: of two members of one name the parser keeps the last. */
+function findDuplicateMember(text: string, value: unknown): string {
+  const kept = memberNames(JSON.stringify(value));
+  return memberNames(text).find((name, index) => name !== kept[index])!;
+}
+
+/** The sorted names of all members of all objects. */
+function memberNames(json: string): string[] {
+  const strings = json.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")\s*(:?)/g);
+  return Array.from(strings, ([, name, colon]) => (colon ? [JSON.parse(name!) as string] : []))
+    .flat()
+    .sort();
+}
+
 function decode(bytes: Uint8Array, line: number): string {
   try {
     return decoder.decode(bytes);
@@ -175,13 +127,13 @@ function decode(bytes: Uint8Array, line: number): string {
 function parse(text: string, line: number): unknown {
   try {
     return JSON.parse(text);
-  } catch {
-    // The line end is white space in the grammar of JSON, so that an error at the end would be behind it.
-    const json = text.endsWith("\n") ? text.slice(0, -1) : text;
-    const position = findJsonError(json);
-    const rest = json.slice(position, position + 12);
-    const found = rest === "" ? "it ends" : `found ${JSON.stringify(rest)}`;
-    throw new LinesError("INVALID_JSON", line, `is not JSON: ${found}`, position + 1);
+  } catch (error) {
+    // The engine counts lines of the text, which is one line, and may quote its end.
+    const { message } = error as Error;
+    const reason = message.replace(/ \(line \d+ column \d+\)$/, "").replaceAll("\n", "\\n");
+    const position = / at position (\d+)$/.exec(reason)?.[1];
+    const found = position ? `, found ${JSON.stringify(text.substring(+position, +position + 12))}` : "";
+    throw new LinesError("INVALID_JSON", line, `is not JSON: ${reason}${found}`);
   }
 }
 
@@ -275,13 +227,10 @@ export class LinesError extends Error {
   readonly code: LinesErrorCode;
   /** From 1. */
   readonly line: number;
-  /** Where the JSON stops being valid, in UTF-16 code units from 1. */
-  readonly column: number | undefined;
 
-  constructor(code: LinesErrorCode, line: number, message: string, column?: number) {
-    super(`line ${line}${column === undefined ? "" : `, column ${column}`}: ${message}`);
+  constructor(code: LinesErrorCode, line: number, message: string) {
+    super(`line ${line}: ${message}`);
     this.code = code;
     this.line = line;
-    this.column = column;
   }
 }

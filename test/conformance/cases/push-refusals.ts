@@ -72,17 +72,10 @@ const bodies: readonly HttpCase[] = [
   body("no UTF-8", Uint8Array.of(0x22, 0xff, 0x22, 0x0a), {}, 400, "INVALID_UTF8"),
   body("UTF-8 cut in a character", Uint8Array.of(0x22, 0xc3, 0x22, 0x0a), {}, 400, "INVALID_UTF8"),
   body("no JSON", '{"formatVersion": 2,}\n', {}, 400, "INVALID_JSON"),
-  body(
-    "invalid JSON, with its position",
-    sealed(HEADER, '["namespaces" "shop",{}]'),
-    {},
-    400,
-    "INVALID_JSON",
-    {
-      jsonWith: { details: { line: 2, column: 15 } },
-      text: "line 2, column 15",
-    },
-  ),
+  body("invalid JSON, with its line", sealed(HEADER, '["namespaces" "shop",{}]'), {}, 400, "INVALID_JSON", {
+    jsonWith: { details: { line: 2 } },
+    text: "line 2: is not JSON",
+  }),
   body("nothing", "", {}, 400, "END_MISSING"),
   body("lines without their end", `${HEADER}\n["namespaces","shop",{}]\n`, {}, 400, "END_MISSING", {
     jsonWith: { details: { line: 3 } },

@@ -1,65 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findDuplicateMember, findJsonError, JsonShape } from "../../../src/snapshot/lines/json-syntax.ts";
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-describe("findJsonError", () => {
-  test.each([
-    ['{"a":1,}', 7],
-    ['{"a" 1}', 5],
-    ["[1 2]", 3],
-    ["[1,]", 3],
-    ["{a:1}", 1],
-    ["01", 0],
-    ["[1.]", 1],
-    ["nul", 0],
-    ['"open', 0],
-    ['"bad \\x escape"', 0],
-    ['"line\nbreak"', 0],
-    ["", 0],
-    ["  ", 2],
-    ['{"a":', 5],
-    ["1 1", 2],
-    ["]", 0],
-  ])("%j stops being JSON at %i", (text, position) => {
-    expect(findJsonError(text)).toBe(position);
-  });
-
-  test("finds no error in JSON, and none before the one that it finds elsewhere", () => {
-    const json = fc.json({ maxDepth: 4 });
-    const edited = fc
-      .tuple(json, fc.nat(), fc.constantFrom("", ",", "]", "}", '"', "\\", "1", "\u0001", "\u2028", " "))
-      .map(([text, at, put]) => {
-        const start = at % (text.length + 1);
-        return text.slice(0, start) + put + text.slice(start + 1);
-      });
-    fc.assert(
-      fc.property(fc.oneof(json, edited, fc.string()), (text) => {
-        const position = findJsonError(text);
-        expect(position).toBeLessThanOrEqual(text.length);
-        if (isJson(text)) expect(position).toBe(text.length);
-        else expect(findJsonError(text.slice(0, position))).toBe(position);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test("what comes before the error can be the start of JSON", () => {
-    for (const text of ['{"a":[1,2', '{"a":[1,2}', '[{"b":null},tru]']) {
-      const before = text.slice(0, findJsonError(text));
-      const ends = ["", "]", "}", "]}", "0]", "0]}", "}]"].some((end) => isJson(before + end));
-      expect([text, ends]).toEqual([text, true]);
-    }
-  });
-});
+import { JsonShape, readJsonLine } from "../../../src/snapshot/lines/json-syntax.ts";
 
 test("JsonShape follows nesting and counts values over parts, and not inside strings", () => {
   const encoder = new TextEncoder();
@@ -102,18 +43,42 @@ describe("JsonShape", () => {
   });
 });
 
-describe("findDuplicateMember", () => {
+describe("readJsonLine", () => {
+  const limits = { lineBytes: 1000, lineLevels: 5, lineValues: 100 };
+  const read = (text: string) => readJsonLine(new TextEncoder().encode(text), 7, limits);
+
   test.each([
-    ['{"a":1,"b":2}', undefined],
-    ['{"a":1,"a":2}', "a"],
-    ['{"a":{"a":1},"b":{"a":1}}', undefined],
-    ['[{"a":1},{"a":1}]', undefined],
-    ['{"b":{"c":1,"c":2},"b":3}', "c"],
-    ['{"a":1,"\\u0061":2}', "a"],
-    ['{"":1,"":2}', ""],
-    ['{"b":1,"a":1,"a":2,"b":2}', "a"],
-  ])("of %s is %s: the first", (text, name) => {
-    expect(findDuplicateMember(text)).toBe(name);
+    ['{"a":1,"a":2}', '"a"'],
+    ['{"b":{"c":1,"c":2},"b":3}', '"b"'],
+    ['[{"a":{"a":1}},{"b":1,"a":{"c":1,"c":2}}]', '"c"'],
+    ['{"a":1,"\\u0061":"a:b"}', '"a"'],
+    ['{"":1,"":2}', '""'],
+    ['{"a\\"":"x","a\\"":["x", ":y"]}', '"a\\""'],
+    ['{"__proto__":1,"__proto__":{}}', '"__proto__"'],
+  ])("of %s rejects two members %s", (text, name) => {
+    const message = `line 7: one object has two members ${name}`;
+    expect(() => read(text)).toThrow(expect.objectContaining({ code: "INVALID_JSON", message }));
+  });
+
+  test.each(['{"a":1,"b":2}', '{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]'])(
+    "of %s accepts one name in several objects",
+    (text) => {
+      expect(read(text).value).toEqual(JSON.parse(text));
+    },
+  );
+
+  test.each([
+    ['{"a":1,}', 'at position 7, found "}"'],
+    ['{"a" 1}', 'at position 5, found "1}"'],
+    ["[1 2]\n", 'at position 3, found "2]\\n"'],
+    ["nul\n", "Unexpected token '\\n', \"nul\\n\" is not valid JSON"],
+    ['"open\n', 'at position 5, found "\\n"'],
+    ["\n", "Unexpected end of JSON input"],
+    ["]", "Unexpected token ']'"],
+  ])("of %j says %s", (text, found) => {
+    expect(() => read(text)).toThrow(
+      expect.objectContaining({ code: "INVALID_JSON", line: 7, message: expect.stringContaining(found) }),
+    );
   });
 });
 

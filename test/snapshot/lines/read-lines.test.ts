@@ -61,9 +61,9 @@ describe("lines", () => {
     ["four elements", sealed(HEADER, '["pods","a/b",{},{}]'), "INVALID_LINE", 2, '["pods",<key>,'],
     ["an object that is no end", sealed(HEADER, '{"lines":1}'), "INVALID_LINE", 2, "nor the last line"],
     ["a second header", sealed(HEADER, HEADER), "INVALID_LINE", 2, "nor the last line"],
-    ["an empty line", sealed(HEADER, ""), "INVALID_JSON", 2, "it ends"],
-    ["no JSON", sealed(HEADER, '["pods" {}]'), "INVALID_JSON", 2, 'column 9: is not JSON: found "{}]"'],
-    ["a byte order mark", `\ufeff${sealed(HEADER)}`, "INVALID_JSON", 1, "column 1"],
+    ["an empty line", sealed(HEADER, ""), "INVALID_JSON", 2, "Unexpected end"],
+    ["no JSON", sealed(HEADER, '["pods" {}]'), "INVALID_JSON", 2, 'position 8, found "{}]'],
+    ["a byte order mark", `\ufeff${sealed(HEADER)}`, "INVALID_JSON", 1, "is not JSON: Unexpected token"],
     [
       "two members of one name",
       sealed(HEADER, '["pods","a/b",{"x":{"y":1,"y":2}}]'),
