@@ -12,6 +12,10 @@ const LEASE = "Lease";
 const UNPACED: ReadonlySet<string> = new Set([LEASE, "Event"]);
 
 const JSON_TYPE = "application/json";
+const PATCHES = {
+  apply: ["application/apply-patch+yaml", "&force=true"],
+  merge: ["application/merge-patch+json", ""],
+} as const;
 
 /** Writes objects to the cluster's API server, at a bounded rate. */
 export class ApiWriter {
@@ -32,8 +36,8 @@ export class ApiWriter {
    * @param subresource such as `status`
    * @throws {ApiError}
    */
-  apply(object: ManagedObject, signal: AbortSignal, subresource = ""): Promise<ManagedObject> {
-    return this.#patch("apply", "application/apply-patch+yaml", "&force=true", object, signal, subresource);
+  apply(object: ManagedObject, signal: AbortSignal, subresource?: string): Promise<ManagedObject> {
+    return this.#patch("apply", object, signal, subresource);
   }
 
   /**
@@ -42,40 +46,29 @@ export class ApiWriter {
    * @throws {ApiError}
    */
   async applyNew(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject | undefined> {
-    const { metadata, ...rest } = object;
+    const metadata = { ...object.metadata, resourceVersion: "1" };
     try {
-      return await this.apply(
-        { ...rest, metadata: { ...metadata, resourceVersion: "1" } } as ManagedObject,
-        signal,
-      );
+      return await this.apply({ ...object, metadata }, signal);
     } catch (error) {
       if (error instanceof ApiError && error.status === 409) return undefined;
       throw error;
     }
   }
 
-  /** A merge patch: lists become those of the object. @throws {ApiError} */
-  merge(object: ManagedObject, signal: AbortSignal, subresource = ""): Promise<ManagedObject> {
-    return this.#patch("merge", "application/merge-patch+json", "", object, signal, subresource);
+  /**
+   * A merge patch, for an object whose lists others have added to: apply leaves their elements there, a merge patch replaces the list.
+   * @throws {ApiError}
+   */
+  merge(object: ManagedObject, signal: AbortSignal, subresource?: string): Promise<ManagedObject> {
+    return this.#patch("merge", object, signal, subresource);
   }
 
-  #patch(
-    verb: "apply" | "merge",
-    type: string,
-    query: string,
-    object: ManagedObject,
-    signal: AbortSignal,
-    subresource: string,
-  ): Promise<ManagedObject> {
-    const below = subresource === "" ? "" : `/${subresource}`;
-    const path = `${pathOf(object)}${below}?fieldManager=${OWN_MANAGER}${query}`;
-    return this.#send(
-      object.kind,
-      path,
-      signal,
-      { method: "PATCH", type, body: object },
-      `${verb} ${object.kind}${below}`,
-    );
+  #patch(verb: keyof typeof PATCHES, body: ManagedObject, signal: AbortSignal, subresource?: string) {
+    const [type, query] = PATCHES[verb];
+    const below = subresource === undefined ? "" : `/${subresource}`;
+    const path = `${pathOf(body)}${below}?fieldManager=${OWN_MANAGER}${query}`;
+    const sent = { method: "PATCH", type, body } as const;
+    return this.#send(body.kind, path, signal, sent, `${verb} ${body.kind}${below}`);
   }
 
   /** The object as it is; undefined if there is none. @throws {ApiError} */
@@ -147,19 +140,14 @@ export class ApiWriter {
   }
 }
 
-const PLURALS: Readonly<Record<string, string>> = {
-  ServiceImport: "serviceimports",
-  ServiceExport: "serviceexports",
-  Service: "services",
-  EndpointSlice: "endpointslices",
-  Lease: "leases",
-  Event: "events",
-  ClusterProperty: "clusterproperties",
-};
-
 /** The path of an object of a namespace, or of the cluster where its namespace is empty. */
 export function pathOf({ apiVersion, kind, metadata }: ManagedObject): string {
   const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const { namespace, name } = metadata;
-  return `${root}${namespace === "" ? "" : `/namespaces/${namespace}`}/${PLURALS[kind]}/${name}`;
+  return `${root}${namespace === "" ? "" : `/namespaces/${namespace}`}/${pluralOf(kind)}/${name}`;
+}
+
+/** The resource of a kind that the control plane writes. */
+export function pluralOf(kind: string): string {
+  return kind === "ClusterProperty" ? "clusterproperties" : `${kind.toLowerCase()}s`;
 }

@@ -3,7 +3,7 @@ import type { SyncLogger } from "../object-source.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { ClusterProperties } from "./crds.ts";
 import { DesiredState, readDesiredState } from "./desired.ts";
-import { type ManagedObject, nameOf, SERVICE_NAME, toTime } from "./objects.ts";
+import { type ManagedObject, nameOf, toTime } from "./objects.ts";
 import { PrunedFields } from "./pruned-fields.ts";
 import { reconcileService, type Writes } from "./reconcile.ts";
 
@@ -12,8 +12,8 @@ interface PlanOptions {
   readonly clusterId: string;
   readonly gateways: readonly GatewayRequests[];
   readonly objects: ClusterObjects;
-  /** Every object that was listed, also those of somebody else. */
-  readonly listed: ReadonlyMap<string, ManagedObject>;
+  /** Every object that was listed, also those of somebody else, by `listedKey`. The plan's own objects are added. */
+  readonly listed: Map<string, ManagedObject>;
   readonly version: string;
   /** With the version in which they are served, if they are to be written. */
   readonly properties?: { readonly version: string; readonly wanted: ClusterProperties } | undefined;
@@ -46,17 +46,20 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
     create: async (object) => (listed.has(listedKey(object)) ? undefined : writes.apply(object)),
     async apply(object, subresource) {
       if (subresource === undefined) counts.applied++;
-      const before = objectNow(objects, object);
+      const before = listed.get(listedKey(object));
       for (const line of describeChange(before, object)) print(line);
       const metadata = { uid: "planned", ...before?.metadata, ...object.metadata };
       // A Service keeps its cluster IPs.
       const spec = { ...(before?.spec as object | undefined), ...(object.spec as object | undefined) };
-      return { ...before, ...object, metadata, ...(object.spec !== undefined && { spec }) };
+      const after = { ...before, ...object, metadata, ...(object.spec !== undefined && { spec }) };
+      listed.set(listedKey(object), after);
+      return after;
     },
     merge: async (object) => object,
     read: async (object) => listed.get(listedKey(object)),
     async remove(object) {
       counts.removed++;
+      listed.delete(listedKey(object));
       for (const line of describeChange(object, undefined)) print(line);
     },
     foreign(object) {
@@ -76,16 +79,6 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
 /** The key of an object in `PlanOptions.listed`. */
 export function listedKey({ kind, metadata }: Pick<ManagedObject, "kind" | "metadata">): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
-}
-
-function objectNow(
-  objects: ClusterObjects,
-  { kind, metadata: { namespace, name, labels } }: ManagedObject,
-): ManagedObject | undefined {
-  const own = objects.of(`${namespace}/${labels?.[SERVICE_NAME] ?? name}`);
-  return [own.import, own.export, ...own.services, ...own.slices].find(
-    (one) => one?.kind === kind && one.metadata.name === name,
-  );
 }
 
 /**
