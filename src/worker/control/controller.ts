@@ -1,19 +1,19 @@
+import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject } from "../../extract/objects.ts";
 import { ApiError, type ApiServer } from "../api-server.ts";
 import type { GatewayRequests } from "../gateway-requests.ts";
 import { describeCauses, type SyncLogger } from "../object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "../pacing.ts";
 import type { ControlStatus } from "../status.ts";
-import { ApiWriter } from "./api-writer.ts";
+import { ApiWriter, pluralOf } from "./api-writer.ts";
 import { ClusterObjects } from "./cluster-objects.ts";
-import { isGood } from "./conditions.ts";
-import { applyCrd, ClusterProperties, ServedLog, type ServedVersions } from "./crds.ts";
+import { applyCrd, ClusterProperties, logServed, type ServedVersions } from "./crds.ts";
 import { DesiredState, followDesiredState } from "./desired.ts";
 import { EventRecorder } from "./events.ts";
 import { Leader } from "./leader.ts";
 import { type ManagedObject, nameOf, toTime } from "./objects.ts";
 import { PrunedFields } from "./pruned-fields.ts";
-import { reconcileService, type Writes } from "./reconcile.ts";
+import { type Condition, isGood, reconcileService } from "./reconcile.ts";
 
 /** What the control plane of one cluster needs. */
 interface ControllerOptions {
@@ -47,7 +47,8 @@ export class Controller {
   readonly #events: EventRecorder;
   readonly #properties: ClusterProperties | undefined;
   readonly #pruned: PrunedFields;
-  readonly #served: ServedLog;
+  /** As logged last. */
+  #served: ServedVersions | undefined;
   #queue: WorkQueue | undefined;
 
   constructor(options: ControllerOptions) {
@@ -56,11 +57,10 @@ export class Controller {
     this.#writer = new ApiWriter(options.api);
     this.#events = new EventRecorder(this.#writer, options.identity, options.logger);
     this.objects = new ClusterObjects((key) => this.#touch(key));
-    const { clusterId, clusterset, logger } = options;
+    const { clusterId, clusterset } = options;
     const touched = () => this.#touch(ClusterProperties.KEY);
     this.#properties = clusterset ? new ClusterProperties(clusterId, clusterset, touched) : undefined;
     this.#pruned = new PrunedFields((object, path) => this.#reportPruned(object, path));
-    this.#served = new ServedLog(logger);
   }
 
   status(): ControlStatus {
@@ -85,8 +85,12 @@ export class Controller {
   /** The source has reported objects, or became complete. */
   changed(): void {
     if (!this.#options.isComplete()) return;
-    const isOther = this.#served.report(this.#options.served());
-    if (isOther) for (const key of this.#allKeys()) this.#queue?.add(key);
+    const served = this.#options.served();
+    if (!isDeepStrictEqual(served, this.#served)) {
+      this.#served = served;
+      logServed(served, this.#options.logger);
+      for (const key of this.#allKeys()) this.#queue?.add(key);
+    }
     if (this.#state.isUsable) this.#queue?.open();
   }
 
@@ -153,37 +157,35 @@ export class Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
     const { clusterId } = this.#options;
     const { serviceimports: version, clusterproperties } = this.#options.served();
-    const writer = this.#writer;
-    const writes: Writes = {
-      apply: (object, subresource) => writer.apply(object, signal, subresource),
-      create: (object) => writer.applyNew(object, signal),
-      merge: (object, subresource) => writer.merge(object, signal, subresource),
-      read: (object) => writer.read(object, signal),
-      remove: (object) => writer.remove(object, signal),
-      foreign: (object) => this.#foreign(key, object, signal),
-      changed: (object, condition) => {
-        const { type, reason, message } = condition;
-        const level = isGood(condition) ? "Normal" : "Warning";
-        this.#events.record(object, level, reason.split(",")[0]!, `${type}: ${message}`, signal);
-      },
+    const context = {
+      clusterId,
+      state: this.#state,
+      objects: this.objects,
+      writes: this.#writer,
+      signal,
+      foreign: (object: ManagedObject) => this.#foreign(key, object, signal),
+      changed: (object: ManagedObject, condition: Condition) => this.#changed(object, condition, signal),
+      pruned: this.#pruned,
+      now: () => toTime(Date.now()),
     };
     if (key === ClusterProperties.KEY) {
-      if (clusterproperties !== undefined) await this.#properties?.reconcile(clusterproperties, writes);
+      if (clusterproperties !== undefined) await this.#properties?.reconcile(clusterproperties, context);
       return;
     }
     // `changed` has logged it, and adds all keys when the CRD is there.
-    if (version === undefined) return;
-    const now = () => toTime(Date.now());
-    await reconcileService(
-      { clusterId, version, state: this.#state, objects: this.objects, writes, pruned: this.#pruned, now },
-      key,
-    );
+    if (version !== undefined) await reconcileService({ ...context, version }, key);
+  }
+
+  #changed(object: ManagedObject, condition: Condition, signal: AbortSignal): void {
+    const { type, reason, message } = condition;
+    const level = isGood(condition) ? "Normal" : "Warning";
+    this.#events.record(object, level, reason.split(",")[0]!, `${type}: ${message}`, signal);
   }
 
   #reportPruned({ apiVersion, kind }: ManagedObject, path: string): void {
     const update =
       kind === "ServiceImport" || kind === "ServiceExport"
-        ? `the installed CRD does not have it. To update it: ${applyCrd(`${kind.toLowerCase()}s` as keyof ServedVersions)}, then restart the worker`
+        ? `the installed CRD does not have it. To update it: ${applyCrd(pluralOf(kind) as keyof ServedVersions)}, then restart the worker`
         : "this version of Kubernetes does not have it";
     this.#options.logger.warn(
       { apiVersion, kind, field: path },

@@ -2,7 +2,7 @@ import type { KubernetesObject } from "../../extract/objects.ts";
 import { ABOUT_GROUP, CLUSTER_ID_PROPERTY } from "../../extract/objects.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { isManaged, type ManagedObject, MULTICLUSTER_GROUP, mark } from "./objects.ts";
-import type { Writes } from "./reconcile.ts";
+import type { ReconcileContext } from "./reconcile.ts";
 
 /** The version in which the API server serves each resource that the control plane writes; undefined while its CRD is missing. */
 export interface ServedVersions {
@@ -37,36 +37,24 @@ export function describeMissing(served: ServedVersions): string | undefined {
   return `the API server does not serve ${names}: ${missing.map(applyCrd).join(" && ")}`;
 }
 
-/** Logs which versions are used and which CRDs are missing, when that changes. */
-export class ServedLog {
-  readonly #logger: SyncLogger;
-  #last = "";
-
-  constructor(logger: SyncLogger) {
-    this.#logger = logger;
-  }
-
-  /** @returns whether something is served otherwise than before */
-  report(served: ServedVersions): boolean {
-    const now = JSON.stringify(resourcesOf(served).map((resource) => [resource, served[resource]]));
-    if (now === this.#last) return false;
-    this.#last = now;
-    const missing = describeMissing(served);
-    if (missing !== undefined) this.#logger.warn({ ...served }, missing);
-    const older = resourcesOf(served).filter((one) => (served[one] ?? NEWEST) < NEWEST);
-    if (older.length > 0)
-      this.#logger.warn(
-        { ...served },
-        `older CRDs may lack fields, which are then left out; to update them: ${older.map(applyCrd).join(" && ")}`,
-      );
-    if (missing === undefined) this.#logger.info({ ...served }, "uses these versions of its CRDs");
-    return true;
-  }
+/** Logs which versions are used and which CRDs are missing. */
+export function logServed(served: ServedVersions, logger: SyncLogger): void {
+  const missing = describeMissing(served);
+  if (missing !== undefined) logger.warn({ ...served }, missing);
+  const older = resourcesOf(served).filter((one) => (served[one] ?? NEWEST) < NEWEST);
+  if (older.length > 0)
+    logger.warn(
+      { ...served },
+      `older CRDs may lack fields, which are then left out; to update them: ${older.map(applyCrd).join(" && ")}`,
+    );
+  if (missing === undefined) logger.info({ ...served }, "uses these versions of its CRDs");
 }
 
 function resourcesOf(served: ServedVersions): (keyof ServedVersions)[] {
   return (Object.keys(GROUPS) as (keyof ServedVersions)[]).filter((resource) => resource in served);
 }
+
+type PropertyContext = Pick<ReconcileContext, "writes" | "signal" | "foreign">;
 
 /** The ClusterProperty that names the clusterset (KEP-2149). */
 const CLUSTERSET_PROPERTY = "clusterset.k8s.io";
@@ -100,7 +88,7 @@ export class ClusterProperties {
   }
 
   /** Writes those that are missing or ours with another value. Somebody else's stays, even with another value. @throws {ApiError} */
-  async reconcile(version: string, writes: Pick<Writes, "apply" | "read" | "foreign">): Promise<void> {
+  async reconcile(version: string, { writes, signal, foreign }: PropertyContext): Promise<void> {
     for (const [name, value] of this.#values) {
       const wanted = mark({
         apiVersion: `${ABOUT_GROUP}/${version}`,
@@ -108,11 +96,11 @@ export class ClusterProperties {
         metadata: { namespace: "", name },
         spec: { value },
       });
-      const held = this.#held.get(name) ?? (await writes.read(wanted));
+      const held = this.#held.get(name) ?? (await writes.read(wanted, signal));
       const { value: now } = (held?.spec ?? {}) as { readonly value?: unknown };
       if (held !== undefined && now === value) continue;
-      if (held !== undefined && !isManaged(held)) writes.foreign(held);
-      else this.#held.set(name, await writes.apply(wanted));
+      if (held !== undefined && !isManaged(held)) foreign(held);
+      else this.#held.set(name, await writes.apply(wanted, signal));
     }
   }
 }

@@ -43,8 +43,8 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
   await readDesiredState({ clusterId, leaseSeconds: LEASE_SECONDS, gateways, state, logger }, signal);
   const counts = { applied: 0, removed: 0, foreign: 0 };
   const writes: Writes = {
-    create: async (object) => (listed.has(listedKey(object)) ? undefined : writes.apply(object)),
-    async apply(object, subresource) {
+    applyNew: async (object, _) => (listed.has(listedKey(object)) ? undefined : writes.apply(object, _)),
+    async apply(object, _, subresource) {
       if (subresource === undefined) counts.applied++;
       const before = listed.get(listedKey(object));
       for (const line of describeChange(before, object)) print(line);
@@ -62,16 +62,16 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
       listed.delete(listedKey(object));
       for (const line of describeChange(object, undefined)) print(line);
     },
-    foreign(object) {
-      counts.foreign++;
-      print(`! ${object.kind} ${nameOf(object)} was not made by clusterset-doh and would stay as it is`);
-    },
-    changed() {},
   };
   const now = () => toTime(Date.now());
   const pruned = new PrunedFields(() => undefined);
-  const context = { clusterId, version, state, objects, writes, pruned, now };
-  await options.properties?.wanted.reconcile(options.properties.version, writes);
+  const foreign = (object: ManagedObject) => {
+    counts.foreign++;
+    print(`! ${object.kind} ${nameOf(object)} was not made by clusterset-doh and would stay as it is`);
+  };
+  const changed = () => undefined;
+  const context = { clusterId, version, state, objects, writes, signal, foreign, changed, pruned, now };
+  await options.properties?.wanted.reconcile(options.properties.version, context);
   for (const key of new Set([...state.keys(), ...objects.keys()])) await reconcileService(context, key);
   return counts;
 }

@@ -1,6 +1,6 @@
 import type { DesiredImport } from "../../snapshot/desired-line.ts";
+import type { ApiWriter } from "./api-writer.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
-import { type Condition, conditionsOf, conditionsToApply, newsIn } from "./conditions.ts";
 import type { DesiredService, DesiredState } from "./desired.ts";
 import {
   clusterSetIPsOf,
@@ -18,21 +18,18 @@ import {
 } from "./objects.ts";
 import type { PrunedFields } from "./pruned-fields.ts";
 
-/** The ways to write, so that a plan can print what the control plane would do. */
-export interface Writes {
-  apply(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
-  /** Applies an object that is not there yet; undefined if there is one of that name, which is not touched. */
-  create(object: ManagedObject): Promise<ManagedObject | undefined>;
-  /** Writes an object whose lists others have added to: apply leaves their elements there, a merge patch replaces the list. */
-  merge(object: ManagedObject, subresource?: "status"): Promise<ManagedObject>;
-  /** The object as it is now, not as it was last seen. */
-  read(object: ManagedObject): Promise<ManagedObject | undefined>;
-  remove(object: ManagedObject): Promise<void>;
-  /** Somebody else's object has a name that the control plane needs. */
-  foreign(object: ManagedObject): void;
-  /** A condition of an object changed, and no other one says so already. */
-  changed(object: ManagedObject, condition: Condition): void;
+/** A condition as the MCS API has it (metav1.Condition). */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime?: string;
+  readonly observedGeneration?: number;
 }
+
+/** The ways to write: a plan has others, which print what the control plane would do. */
+export type Writes = Pick<ApiWriter, "apply" | "applyNew" | "merge" | "read" | "remove">;
 
 /** What one reconciliation works with. */
 export interface ReconcileContext {
@@ -42,6 +39,11 @@ export interface ReconcileContext {
   readonly state: DesiredState;
   readonly objects: ClusterObjects;
   readonly writes: Writes;
+  readonly signal: AbortSignal;
+  /** Somebody else's object has a name that the control plane needs. */
+  readonly foreign: (object: ManagedObject) => void;
+  /** A condition of an object changed, and no other one says so already. */
+  readonly changed: (object: ManagedObject, condition: Condition) => void;
   readonly pruned: PrunedFields;
   /** RFC 3339. */
   readonly now: () => string;
@@ -71,10 +73,10 @@ async function reconcileImport(
   desired: DesiredService,
   wanted: DesiredImport,
 ): Promise<void> {
-  const { objects, version, writes } = context;
+  const { objects, version, foreign } = context;
   const key = `${at.namespace}/${at.name}`;
   const own = objects.of(key);
-  if (own.import !== undefined && !isManaged(own.import)) return writes.foreign(own.import);
+  if (own.import !== undefined && !isManaged(own.import)) return foreign(own.import);
   if (own.import?.metadata.deletionTimestamp !== undefined) return;
   const isHeadless = wanted.type === "Headless";
   const service = isHeadless ? undefined : derivedService(at, wanted);
@@ -137,14 +139,14 @@ async function reconcileExport(
   key: string,
   { conditions }: DesiredService,
 ): Promise<void> {
-  const { objects, writes, pruned, now } = context;
+  const { objects, writes, signal, pruned, now } = context;
   const held = objects.of(key).export;
   if (held === undefined || conditions === undefined) return;
   const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
   if (applied === undefined) return;
   const object = { ...bare(held), status: { conditions: applied } };
-  await objects.written(object, () => apply(context, object, (kept) => writes.apply(kept, "status")));
-  for (const condition of newsIn(applied, conditionsOf(held))) writes.changed(held, condition);
+  await objects.written(object, () => apply(context, object, (kept) => writes.apply(kept, signal, "status")));
+  for (const condition of newsIn(applied, conditionsOf(held))) context.changed(held, condition);
 }
 
 async function removeAll(context: ReconcileContext, key: string): Promise<void> {
@@ -169,9 +171,12 @@ async function removeSlice(context: ReconcileContext, key: string, slice: Manage
   if (context.state.mayRemove(key, cluster)) await removeOne(context, slice);
 }
 
-async function removeOne({ objects, writes }: ReconcileContext, object: ManagedObject): Promise<void> {
+async function removeOne(
+  { objects, writes, signal }: ReconcileContext,
+  object: ManagedObject,
+): Promise<void> {
   if (object.metadata.deletionTimestamp !== undefined) return;
-  await writes.remove(object);
+  await writes.remove(object, signal);
   objects.removed(object);
 }
 
@@ -181,17 +186,19 @@ async function ensure(
   wanted: ManagedObject,
   held: ManagedObject | undefined,
 ): Promise<ManagedObject | undefined> {
-  const { objects, writes, pruned } = context;
+  const { objects, writes, signal, pruned } = context;
   let found = held ?? objects.foreign(wanted);
   if (found === undefined) {
-    const created = await objects.written(wanted, () => apply(context, wanted, writes.create));
+    const created = await objects.written(wanted, () =>
+      apply(context, wanted, (kept) => writes.applyNew(kept, signal)),
+    );
     if (created !== undefined) return created;
     // Somebody else's, or ours, and no watch has reported it yet.
-    found = await writes.read(wanted);
+    found = await writes.read(wanted, signal);
   }
   if (found === undefined) return applyWhole(context, wanted);
   if (!isManaged(found)) {
-    writes.foreign(found);
+    context.foreign(found);
     objects.isBlockedBy(found, wanted);
     return undefined;
   }
@@ -204,12 +211,12 @@ function applyWhole(
   wanted: ManagedObject,
   subresource?: "status",
 ): Promise<ManagedObject> {
-  const { objects, writes, pruned } = context;
+  const { objects, writes, signal, pruned } = context;
   return objects.written(wanted, async () => {
-    const applied = await apply(context, wanted, (kept) => writes.apply(kept, subresource));
+    const applied = await apply(context, wanted, (kept) => writes.apply(kept, signal, subresource));
     const kept = pruned.without(wanted);
     const own = subresource === undefined ? kept : { ...bare(kept), [subresource]: kept[subresource] };
-    return differs(own, applied) ? writes.merge(kept, subresource) : applied;
+    return differs(own, applied) ? writes.merge(kept, signal, subresource) : applied;
   });
 }
 
@@ -252,4 +259,68 @@ function restsOnUnknown(
 
 function bare({ apiVersion, kind, metadata: { namespace, name } }: ManagedObject): ManagedObject {
   return { apiVersion, kind, metadata: { namespace, name } };
+}
+
+/**
+ * The wanted conditions with their times: `lastTransitionTime` changes with `status` alone. Undefined if the object has them all already, as far as
+ * the API server keeps them.
+ * @param now RFC 3339
+ * @param isPruned whether the API server drops a field
+ */
+export function conditionsToApply(
+  wanted: readonly Condition[],
+  object: ManagedObject,
+  now: string,
+  isPruned: (path: string) => boolean = () => false,
+): readonly Condition[] | undefined {
+  if (isPruned("status.conditions")) return undefined;
+  const actual = conditionsOf(object);
+  const { generation } = object.metadata;
+  const applied = wanted.map((condition): Condition => {
+    const before = actual.find(({ type }) => type === condition.type);
+    const since = before?.status === condition.status ? (before.lastTransitionTime ?? now) : now;
+    return {
+      ...condition,
+      lastTransitionTime: since,
+      ...(generation !== undefined && { observedGeneration: generation }),
+    };
+  });
+  const isThere = applied.every(({ type, status, reason, message, observedGeneration }) =>
+    actual.some(
+      (one) =>
+        one.type === type &&
+        one.status === status &&
+        one.reason === reason &&
+        one.message === message &&
+        (one.observedGeneration === observedGeneration || isPruned("status.conditions[].observedGeneration")),
+    ),
+  );
+  return isThere ? undefined : applied;
+}
+
+/** The conditions that an object has. */
+export function conditionsOf({ status }: ManagedObject): readonly Condition[] {
+  const { conditions } = (status ?? {}) as { readonly conditions?: unknown };
+  return Array.isArray(conditions) ? (conditions as Condition[]) : [];
+}
+
+/** Whether a condition is as people want it. */
+export function isGood({ type, status }: Condition): boolean {
+  return status === (type === "Conflict" ? "False" : "True");
+}
+
+/**
+ * The conditions that tell people something: those with another reason than before. At first, only what is not good, and Ready. Of Valid and Ready one
+ * is enough where it says the other: what is Ready is Valid, and what is not Valid cannot be Ready.
+ */
+export function newsIn(applied: readonly Condition[], before: readonly Condition[]): readonly Condition[] {
+  const news = applied.filter((condition) => {
+    const { type, reason } = condition;
+    const held = before.find((one) => one.type === type);
+    return held === undefined ? !isGood(condition) || type === "Ready" : held.reason !== reason;
+  });
+  const valid = news.find(({ type }) => type === "Valid");
+  const ready = news.find(({ type }) => type === "Ready");
+  if (valid === undefined || ready === undefined) return news;
+  return news.filter((one) => (isGood(ready) ? one !== valid : isGood(valid) || one !== ready));
 }

@@ -1,4 +1,4 @@
-import { type Condition, conditionsOf } from "../../../src/worker/control/conditions.ts";
+import { type Condition, conditionsOf } from "../../../src/worker/control/reconcile.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import { derivedServiceName, SOURCE_CLUSTER } from "../../../src/worker/control/objects.ts";
 import { eventually, untilEqual } from "../harness/answers.ts";

@@ -29,9 +29,9 @@ export class FakeCluster {
   }
 
   readonly writes: Writes = {
-    apply: async (object, subresource) => this.#write("apply", object, subresource),
-    merge: async (object, subresource) => this.#write("merge", object, subresource),
-    create: async (object) => {
+    apply: async (object, _, subresource) => this.#write("apply", object, subresource),
+    merge: async (object, _, subresource) => this.#write("merge", object, subresource),
+    applyNew: async (object) => {
       this.beforeWrite(`create ${nameOf(object)}`, object);
       return this.stored.has(nameOf(object)) ? undefined : this.#write("create", object, undefined);
     },
@@ -41,8 +41,6 @@ export class FakeCluster {
       this.log.push(`delete ${nameOf(object)}`);
       this.stored.delete(nameOf(object));
     },
-    foreign: (object) => void this.log.push(`foreign ${nameOf(object)}`),
-    changed: (object, { type, reason }) => void this.log.push(`${type} ${reason} ${nameOf(object)}`),
   };
 
   /** Somebody writes an object, and the watch reports it. */
@@ -63,9 +61,19 @@ export class FakeCluster {
   }
 
   context(state: DesiredState, clusterId = "b"): ReconcileContext {
-    const { objects, writes, pruned } = this;
-    const now = () => "2030-01-01T00:00:00Z";
-    return { clusterId, version: "v1beta1", state, objects, writes, pruned, now };
+    const { objects, writes, pruned, log } = this;
+    return {
+      clusterId,
+      version: "v1beta1",
+      state,
+      objects,
+      writes,
+      signal: new AbortController().signal,
+      foreign: (object) => void log.push(`foreign ${nameOf(object)}`),
+      changed: (object, { type, reason }) => void log.push(`${type} ${reason} ${nameOf(object)}`),
+      pruned,
+      now: () => "2030-01-01T00:00:00Z",
+    };
   }
 
   /** The stored object of that kind and name. */

@@ -22,20 +22,20 @@ class LateCluster {
 
   readonly writes: Writes = {
     ...this.fake.writes,
-    apply: async (object, subresource) => {
+    apply: async (object, signal, subresource) => {
       const before = this.fake.stored.get(nameOf(object));
-      const after = this.#numbered(await this.fake.writes.apply(object, subresource));
+      const after = this.#numbered(await this.fake.writes.apply(object, signal, subresource));
       if (before !== undefined && contentOf(before) === contentOf(after))
         this.needless.push(`apply ${nameOf(object)}${subresource === undefined ? "" : `/${subresource}`}`);
       return this.#reported(after);
     },
-    create: async (object) => {
-      const made = await this.fake.writes.create(object);
+    applyNew: async (object, signal) => {
+      const made = await this.fake.writes.applyNew(object, signal);
       return made && this.#reported(this.#numbered(made));
     },
-    remove: async (object) => {
+    remove: async (object, signal) => {
       if (!this.fake.stored.has(nameOf(object))) this.needless.push(`delete ${nameOf(object)}`);
-      await this.fake.writes.remove(object);
+      await this.fake.writes.remove(object, signal);
       this.#gone(object);
     },
   };

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { conditionsToApply, newsIn } from "../../../src/worker/control/conditions.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import {
   clusterSetIPsOf,
@@ -9,6 +8,7 @@ import {
   serviceImport,
 } from "../../../src/worker/control/objects.ts";
 import { describeChange } from "../../../src/worker/control/plan.ts";
+import { conditionsToApply, newsIn } from "../../../src/worker/control/reconcile.ts";
 import { desiredImport } from "./desired-lines.ts";
 
 const at = { namespace: "shop", name: "db" };
