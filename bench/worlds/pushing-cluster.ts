@@ -32,13 +32,12 @@ export class PushingCluster {
 
   /** Resolves when the gateway answers from it, as all of these. */
   async replace(snapshot: ClusterSnapshot): Promise<void> {
-    this.#generation = (await this.#requests.replace(snapshot, TERMS, this.#never)).generation;
+    this.#generation = await this.#requests.replace(snapshot, TERMS, this.#never);
   }
 
   async patch(patch: SnapshotPatch): Promise<void> {
     const { clusterId } = this;
-    const pushed = await this.#requests.patch(clusterId, this.#generation, patch, TERMS, this.#never);
-    this.#generation = pushed.generation;
+    this.#generation = await this.#requests.patch(clusterId, this.#generation, patch, TERMS, this.#never);
   }
 
   async leave(): Promise<void> {

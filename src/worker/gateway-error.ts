@@ -7,27 +7,19 @@ import { hostOf } from "../dns/address.ts";
  */
 type Remedy = "resync" | "soon" | "person" | "content";
 
-interface Rejection {
-  /** HTTP status; undefined without an answer. */
-  readonly status?: number;
-  /** The gateway's code, or `UNREACHABLE`. */
-  readonly code: string;
-  readonly remedy: Remedy;
-  /** The gateway's Retry-After in milliseconds. */
-  readonly retryAfter?: number;
-  /** The generation that the gateway holds, where it says so. */
-  readonly currentGeneration?: number | undefined;
-}
-
 /** A gateway rejected a request, or did not answer. */
-export class GatewayError extends Error implements Rejection {
+export class GatewayError extends Error {
+  /** HTTP status; undefined without an answer. */
   declare readonly status?: number;
+  /** The gateway's code, or `UNREACHABLE`. */
   declare readonly code: string;
   declare readonly remedy: Remedy;
+  /** The gateway's Retry-After in milliseconds. */
   declare readonly retryAfter?: number;
+  /** The generation that the gateway holds, where it says so. */
   declare readonly currentGeneration?: number | undefined;
 
-  constructor(message: string, rejection: Rejection, cause?: unknown) {
+  constructor(message: string, rejection: Omit<GatewayError, keyof Error>, cause?: unknown) {
     super(message, { cause });
     Object.assign(this, rejection);
   }

@@ -2,6 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Dispatcher } from "undici";
+import { readAtMost } from "../dns/bounded-body.ts";
 import { nextStep, openDispatcher } from "../outgoing/dispatcher.ts";
 import type { Degradation } from "../snapshot/degradation.ts";
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
@@ -9,13 +10,6 @@ import { NDJSON_TYPE, type SnapshotPatch } from "../snapshot/lines/patch-line.ts
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { explainCertificate, GatewayError, rejectionOf } from "./gateway-error.ts";
 import { describeCauses } from "./object-source.ts";
-import type { RequestCount } from "./status.ts";
-
-/** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
-export interface Acknowledgement {
-  readonly generation: number;
-  readonly expiresAt: number;
-}
 
 /** What a request says of its cluster beside a state. */
 export interface RequestTerms {
@@ -67,7 +61,8 @@ export class GatewayRequests {
   #shown: ClientCertificate | undefined;
   /** The path of the base URL. */
   readonly #base: string;
-  readonly #counts = new Map<string, RequestCount>();
+  /** Requests so far by method and result: `PUT 200`, `PUT none` without a response. */
+  readonly counts = new Map<string, number>();
 
   /** @throws {TypeError} if the gateway is not an http or https URL. */
   constructor(options: GatewayOptions) {
@@ -83,6 +78,7 @@ export class GatewayRequests {
 
   /**
    * Sends a full snapshot.
+   * @returns its generation
    * @param after the newest generation that is known: a gateway that holds a newer one rejects it. Default: whatever is held is replaced
    * @throws {GatewayError}
    */
@@ -91,32 +87,32 @@ export class GatewayRequests {
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
     after?: number,
-  ): Promise<Acknowledgement> {
+  ): Promise<number> {
     const path = this.#path(snapshot.clusterId, "/snapshot", { leaseSeconds, after });
     const body = await packLines(() => encodeSnapshot(snapshot, degraded));
     return this.#acknowledged({ method: "PUT", path, type: NDJSON_TYPE, ...body, signal }, leaseSeconds);
   }
 
-  /** Sends the changes since an acknowledged generation. @throws {GatewayError} */
+  /** Sends the changes since an acknowledged generation. @returns the new one @throws {GatewayError} */
   async patch(
     clusterId: string,
     baseGeneration: number,
     patch: SnapshotPatch,
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
-  ): Promise<Acknowledgement> {
+  ): Promise<number> {
     const path = this.#path(clusterId, "/snapshot", { baseGeneration, leaseSeconds });
     const body = await packLines(() => encodeChanges(clusterId, patch, degraded));
     return this.#acknowledged({ method: "PATCH", path, type: NDJSON_TYPE, ...body, signal }, leaseSeconds);
   }
 
-  /** Renews the lease without a change. @throws {GatewayError} */
+  /** Renews the lease without a change. @returns the generation @throws {GatewayError} */
   renew(
     clusterId: string,
     generation: number,
     { leaseSeconds, degraded }: RequestTerms,
     signal: AbortSignal,
-  ): Promise<Acknowledgement> {
+  ): Promise<number> {
     const path = this.#path(clusterId, "/lease", { leaseSeconds });
     const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
     const request = { method: "POST", path, type: "application/json", content, signal } as const;
@@ -148,11 +144,6 @@ export class GatewayRequests {
     });
   }
 
-  /** Requests so far by method and result. */
-  counts(): readonly RequestCount[] {
-    return [...this.#counts.values()];
-  }
-
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
@@ -171,16 +162,16 @@ export class GatewayRequests {
     return stated.length === 0 ? path : `${path}?${stated.join("&")}`;
   }
 
-  #count(method: string, status: string): void {
+  #count(method: string, status: number | "none"): void {
     const key = `${method} ${status}`;
-    this.#counts.set(key, { method, status, count: (this.#counts.get(key)?.count ?? 0) + 1 });
+    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
   }
 
-  async #acknowledged(request: GatewayRequest, leaseSeconds: number): Promise<Acknowledgement> {
+  async #acknowledged(request: GatewayRequest, leaseSeconds: number): Promise<number> {
     const text = await this.#request(request, requestLimit(leaseSeconds, request.content?.length ?? 0));
     try {
-      const { generation, expiresAt } = JSON.parse(text) as Acknowledgement;
-      if (Number.isInteger(generation) && typeof expiresAt === "number") return { generation, expiresAt };
+      const { generation } = JSON.parse(text) as { readonly generation?: unknown };
+      if (Number.isInteger(generation)) return generation as number;
     } catch {
       // Reported below, like an acknowledgement without a generation.
     }
@@ -221,14 +212,15 @@ export class GatewayRequests {
       throw this.#unreachable(cause);
     }
     const { statusCode: status, headers: fields, body } = answer;
-    this.#count(request.method, String(status));
+    this.#count(request.method, status);
     if (status >= 200 && status < 300) return body;
     throw rejectionOf(this.name, status, await this.#read(body), readRetryAfter(fields["retry-after"]));
   }
 
   async #read(body: Dispatcher.ResponseData["body"]): Promise<string> {
     try {
-      return await readAnswer(body);
+      const bytes = await readAtMost(body, MOST_ANSWER_BYTES);
+      return bytes === undefined ? "an answer of more than 64 KiB" : new TextDecoder().decode(bytes);
     } catch (cause) {
       throw this.#unreachable(cause);
     }
@@ -287,18 +279,6 @@ export class GatewayRequests {
 }
 
 const MOST_ANSWER_BYTES = 64 * 1024;
-
-/** The text of an answer; what is longer is cut off. */
-async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > MOST_ANSWER_BYTES) break;
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
 
 /** Milliseconds of the field Retry-After, at most 300 seconds; 0 without it. */
 function readRetryAfter(field: string | string[] | undefined): number {

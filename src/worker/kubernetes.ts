@@ -15,11 +15,11 @@ import {
   type ObjectSource,
   SourceError,
   type SourceListener,
+  type SourceProblem,
   type SyncLogger,
 } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Failures, Wakeup } from "./pacing.ts";
 import { ResourceFeed } from "./resource-feed.ts";
-import type { SourceProblem } from "./status.ts";
 
 /** The API server and the options for reading it. */
 export interface KubernetesSourceOptions extends KubeconfigOptions {

@@ -1,9 +1,14 @@
 import type { KubernetesObject } from "../extract/objects.ts";
 import { identifyObject } from "../extract/objects.ts";
 import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
-import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
+import {
+  type ObjectSource,
+  SourceError,
+  type SourceListener,
+  type SourceProblem,
+  type SyncLogger,
+} from "./object-source.ts";
 import { pause } from "./pacing.ts";
-import type { SourceProblem } from "./status.ts";
 
 /** The directory of manifests and the options for changes. */
 interface ManifestSourceOptions {

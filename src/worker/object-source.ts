@@ -1,5 +1,5 @@
 import type { KubernetesObject } from "../extract/objects.ts";
-import type { SourceProblem } from "./status.ts";
+import { type Degradation, MOST_DEGRADATIONS, toSubject } from "../snapshot/degradation.ts";
 
 /** The worker's logger; pino's loggers implement it. */
 export interface SyncLogger {
@@ -52,4 +52,36 @@ export interface ObjectSource {
   problems(now: number): readonly SourceProblem[];
   /** Reports the objects and their changes; resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
+}
+
+/** Something that keeps a worker from reading a part of its cluster. */
+export interface SourceProblem {
+  /** The code of the log. */
+  readonly code: string;
+  /** When it began, by `performance.now()`. */
+  readonly since: number;
+  /** The resource or the file that it concerns. */
+  readonly subject?: string | undefined;
+}
+
+/**
+ * Problems as a worker reports them: one for each code, with the earliest begin and the first subject.
+ * @param now by `performance.now()`
+ */
+export function toDegradations(problems: readonly SourceProblem[], now: number): Degradation[] {
+  return Array.from(
+    Map.groupBy(problems, ({ code }) => code),
+    ([reason, all]) => {
+      const since = Math.min(...all.map((problem) => problem.since));
+      const subjects = all.flatMap(({ subject }) =>
+        subject === undefined ? [] : (toSubject(subject) ?? []),
+      );
+      return {
+        reason,
+        seconds: Math.max(0, Math.round((now - since) / 1000)),
+        ...(subjects.length > 0 && { subject: subjects.sort()[0]! }),
+        ...(subjects.length > 1 && { count: subjects.length }),
+      };
+    },
+  ).slice(0, MOST_DEGRADATIONS);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SourceProblem } from "./status.ts";
+import type { SourceProblem } from "./object-source.ts";
 
 /** Limits of an exponential backoff, milliseconds. */
 export interface BackoffLimits {
@@ -8,13 +8,9 @@ export interface BackoffLimits {
 }
 
 /** The pause before the next attempt after `failures` (from 1) in a row: doubled each time, half of it random. */
-export function backoffPause(
-  failures: number,
-  { first, most }: BackoffLimits,
-  random: () => number = Math.random,
-): number {
+export function backoffPause(failures: number, { first, most }: BackoffLimits): number {
   const full = Math.min(most, first * 2 ** Math.min(failures - 1, 30));
-  return full / 2 + (random() * full) / 2;
+  return (full * (1 + Math.random())) / 2;
 }
 
 /** Waits; false if the signal aborted it. */
@@ -27,52 +23,27 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
   }
 }
 
+/** The longest timer of Node, about 25 days. */
+const LONGEST_PAUSE = 2 ** 31 - 1;
+
 /** A signal that one part of the program waits for and another part sends. */
 export class Wakeup {
-  #pending = false;
-  #wake: (() => void) | undefined;
+  #woken = Promise.withResolvers<unknown>();
 
   /** Ends the current wait, or the next one. */
   wake(): void {
-    this.#pending = true;
-    this.#wake?.();
+    this.#woken.resolve(undefined);
   }
 
-  /** Waits until woken, aborted, or `milliseconds` (Infinity for no limit) are over. */
+  /** Waits until woken, aborted, or `milliseconds` (Infinity for no limit) are over; callers look again for what they wait for. */
   async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-    if (!this.#pending && !signal.aborted && milliseconds > 0) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
-      signal.addEventListener("abort", resolve as () => void, { once: true });
-      const timer = Number.isFinite(milliseconds) ? setTimeout(resolve, milliseconds) : undefined;
-      await promise;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", resolve as () => void);
-      this.#wake = undefined;
-    }
-    this.#pending = false;
-  }
-}
-
-/** Calls `action` in the next turn of the event loop, once for all calls in this one. */
-export class NextTurn {
-  readonly #action: () => void;
-  #scheduled: NodeJS.Immediate | undefined;
-
-  constructor(action: () => void) {
-    this.#action = action;
-  }
-
-  call(): void {
-    this.#scheduled ??= setImmediate(() => {
-      this.#scheduled = undefined;
-      this.#action();
-    });
-  }
-
-  stop(): void {
-    clearImmediate(this.#scheduled);
-    this.#scheduled = undefined;
+    const { promise, resolve } = this.#woken;
+    const timer = setTimeout(resolve, Math.min(milliseconds, LONGEST_PAUSE));
+    signal.addEventListener("abort", resolve, { once: true });
+    if (!signal.aborted) await promise;
+    clearTimeout(timer);
+    signal.removeEventListener("abort", resolve);
+    this.#woken = Promise.withResolvers();
   }
 }
 

@@ -5,15 +5,9 @@ import { diffJson, equalJson, isJsonObject } from "../snapshot/json-value.ts";
 import type { SnapshotPatch } from "../snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { GatewayError } from "./gateway-error.ts";
-import {
-  type Acknowledgement,
-  type GatewayOptions,
-  GatewayRequests,
-  type RequestTerms,
-} from "./gateway-requests.ts";
+import { type GatewayOptions, GatewayRequests, type RequestTerms } from "./gateway-requests.ts";
 import type { SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, Budget, type BudgetLimits, backoffPause, pause, Wakeup } from "./pacing.ts";
-import type { PushStatus } from "./status.ts";
 
 /** Options for pushing to one gateway. */
 export interface PushClientOptions extends GatewayOptions {
@@ -30,6 +24,18 @@ export interface PushClientOptions extends GatewayOptions {
   readonly slowBackoff?: BackoffLimits;
   /** The budget of requests. Default 100 at once, 40 a second. */
   readonly budget?: BudgetLimits;
+}
+
+/** A worker at one gateway. */
+export interface PushStatus {
+  /** Scheme, host and path of the gateway. */
+  readonly gateway: string;
+  /** Seconds until the lease there expires; negative after that, undefined before the first acknowledgement. */
+  readonly leaseSeconds: number | undefined;
+  /** By method and result: `PUT 200`. */
+  readonly requests: ReadonlyMap<string, number>;
+  /** The code of the last request's failure; absent if it was acknowledged. */
+  readonly failure?: string | undefined;
 }
 
 /** What a client pushes: a cluster's state, which changes in place. */
@@ -108,7 +114,7 @@ export class PushClient {
     return {
       gateway: this.#requests.name,
       leaseSeconds: leased === undefined ? undefined : leaseSeconds - (performance.now() - leased) / 1000,
-      requests: this.#requests.counts(),
+      requests: this.#requests.counts,
       failure: this.#failure,
     };
   }
@@ -235,15 +241,12 @@ export class PushClient {
   }
 
   /** Sends a request and takes its acknowledgement. Returns the generation. */
-  async #acknowledge(
-    clusterId: string,
-    send: (terms: RequestTerms) => Promise<Acknowledgement>,
-  ): Promise<number> {
+  async #acknowledge(clusterId: string, send: (terms: RequestTerms) => Promise<number>): Promise<number> {
     // The lease starts when the gateway accepts the request, which is after this moment.
     const at = performance.now();
     this.#budget.spend(at);
     const degraded = this.#degraded();
-    const { generation } = await send({ leaseSeconds: this.#options.leaseSeconds, degraded });
+    const generation = await send({ leaseSeconds: this.#options.leaseSeconds, degraded });
     this.#leasedAt = at;
     this.#known = generation;
     this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded) };

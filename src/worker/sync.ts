@@ -4,15 +4,21 @@ import { resolve } from "node:path";
 import { SnapshotAssembler } from "../extract/extract.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 import type { NodeAddressType } from "../extract/services/service-spec.ts";
-import { degradationKey } from "../snapshot/degradation.ts";
+import { type Degradation, degradationKey } from "../snapshot/degradation.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import type { GatewayOptions } from "./gateway-requests.ts";
 import { KubernetesSource } from "./kubernetes.ts";
 import { ManifestSource } from "./manifest-source.ts";
-import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
-import { type BackoffLimits, NextTurn } from "./pacing.ts";
-import { PushClient } from "./push-client.ts";
-import { type SourceProblem, toDegradations, type WorkerStatus } from "./status.ts";
+import {
+  type ObjectSource,
+  SourceError,
+  type SourceListener,
+  type SourceProblem,
+  type SyncLogger,
+  toDegradations,
+} from "./object-source.ts";
+import type { BackoffLimits } from "./pacing.ts";
+import { PushClient, type PushStatus } from "./push-client.ts";
 
 /** The source of a worker's objects. */
 export type SyncSource =
@@ -67,6 +73,30 @@ export const FAILURES_ONCE = 5;
 /** Milliseconds between two looks at what the worker has to report of itself. */
 const WATCH_INTERVAL = 1000;
 
+/** The control plane of a worker. */
+export interface ControlStatus {
+  /** Whether this process holds the Lease, so that it writes. */
+  readonly leads: boolean;
+  /** Names of services whose objects are not known to be as desired. */
+  readonly pending: number;
+  /** Writes so far by verb and kind, such as `apply ServiceImport/status`. */
+  readonly writes: ReadonlyMap<string, number>;
+  /** Events that were not written, by reason. */
+  readonly eventsDropped: ReadonlyMap<string, number>;
+}
+
+/** A sync worker, for probes and metrics. */
+export interface WorkerStatus {
+  /** Whether the worker has read all resources of its cluster once. */
+  readonly complete: boolean;
+  /** Seconds since the source was last known to be current; undefined before the first time. */
+  readonly confirmedSeconds: number | undefined;
+  readonly degraded: readonly Degradation[];
+  readonly gateways: readonly PushStatus[];
+  /** Absent without `--control`. */
+  readonly control?: ControlStatus;
+}
+
 /** A sync worker that was put together. */
 export interface SyncWorker {
   status(): WorkerStatus;
@@ -117,10 +147,12 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
     }
   };
   // Events of one turn of the event loop are handled together.
-  const changes = new NextTurn(() => {
+  let scheduled: NodeJS.Immediate | undefined;
+  const handleChanges = () => {
+    scheduled = undefined;
     if (!once) for (const client of clients) client.changed();
     else if (refresh()) whole.resolve(assembler.state.toSnapshot());
-  });
+  };
   const listener: SourceListener = {
     upsert(object) {
       cluster.see(object);
@@ -132,7 +164,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
       follower?.delete(object);
     },
     changed() {
-      changes.call();
+      scheduled ??= setImmediate(handleChanges);
       follower?.changed();
     },
     failed: (error: SourceError) => {
@@ -178,10 +210,15 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
     let watching: NodeJS.Timeout | undefined;
     let seen = degradationKey([]);
     const running = source.run(ended);
-    running.catch((error: unknown) => whole.reject(error));
+    // Nothing comes after its end, which is that of the signal.
+    const stopped = new SourceError("STOPPED", "stopped before every gateway had acknowledged", false);
+    running.then(() => whole.reject(stopped), whole.reject);
     try {
-      if (once) await deliverOnce(whole.promise, clients, signal);
-      else {
+      if (once) {
+        const snapshot = await whole.promise;
+        const results = await Promise.allSettled(clients.map((client) => client.deliver(snapshot, signal)));
+        for (const result of results) if (result.status === "rejected") throw result.reason;
+      } else {
         const pushed = { state: assembler.state, refresh };
         // Some problems begin without an event: nothing comes from an API server that hangs.
         watching = setInterval(() => {
@@ -196,7 +233,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
     } finally {
       clearInterval(watching);
       stop.abort();
-      changes.stop();
+      clearImmediate(scheduled);
       await running.catch(() => undefined);
       await Promise.all(clients.map((client) => client.close()));
     }
@@ -250,25 +287,6 @@ function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () =>
     said = !current;
     return current;
   };
-}
-
-async function deliverOnce(
-  whole: Promise<ClusterSnapshot>,
-  clients: readonly PushClient[],
-  signal: AbortSignal,
-): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () =>
-    aborted.reject(new SourceError("STOPPED", "stopped before every gateway had acknowledged", false));
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    const snapshot = await Promise.race([whole, aborted.promise]);
-    const results = await Promise.allSettled(clients.map((client) => client.deliver(snapshot, signal)));
-    for (const result of results) if (result.status === "rejected") throw result.reason;
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
 
 async function leave(clients: readonly PushClient[], logger: SyncLogger): Promise<void> {

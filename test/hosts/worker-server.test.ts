@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { sync } from "../../src/hosts/commands/sync.ts";
 import { startWorkerServer, type WorkerServer } from "../../src/hosts/node/worker/worker-server.ts";
-import type { WorkerStatus } from "../../src/worker/status.ts";
+import type { WorkerStatus } from "../../src/worker/sync.ts";
 import { KeptLogs } from "../worker/logs.ts";
 
 const [ONE, OTHER] = ["https://one.example", "https://other.example"];
@@ -15,15 +15,19 @@ const HEALTHY: WorkerStatus = {
     {
       gateway: ONE,
       leaseSeconds: 42,
-      requests: [
-        { method: "PUT", status: "200", count: 1 },
-        { method: "POST", status: "none", count: 3 },
-      ],
+      requests: new Map([
+        ["PUT 200", 1],
+        ["POST none", 3],
+      ]),
     },
-    { gateway: OTHER, leaseSeconds: 41, requests: [] },
+    { gateway: OTHER, leaseSeconds: 41, requests: new Map() },
   ],
 };
-const lost = (leaseSeconds: number | undefined, gateway = OTHER) => ({ gateway, leaseSeconds, requests: [] });
+const lost = (leaseSeconds: number | undefined, gateway = OTHER) => ({
+  gateway,
+  leaseSeconds,
+  requests: new Map(),
+});
 
 let server: WorkerServer | undefined;
 afterEach(async () => {

@@ -4,7 +4,7 @@ import { ApiError, type ApiServer } from "../api-server.ts";
 import type { GatewayRequests } from "../gateway-requests.ts";
 import { describeCauses, type SyncLogger } from "../object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "../pacing.ts";
-import type { ControlStatus } from "../status.ts";
+import type { ControlStatus } from "../sync.ts";
 import { ApiWriter, pluralOf } from "./api-writer.ts";
 import { ClusterObjects } from "./cluster-objects.ts";
 import { applyCrd, ClusterProperties, logServed, type ServedVersions } from "./crds.ts";

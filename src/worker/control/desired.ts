@@ -19,36 +19,30 @@ export interface NamedSlice {
 
 /** What the gateway desires under one `<namespace>/<name>`. */
 export interface DesiredService {
-  readonly import?: DesiredImport;
-  /** By `<cluster>/<slice>`. */
-  readonly slices: ReadonlyMap<string, NamedSlice>;
+  readonly import: DesiredImport | undefined;
+  readonly slices: readonly NamedSlice[];
   /** Of the cluster's own ServiceExport; undefined if the gateway knows none. */
-  readonly conditions?: readonly DesiredCondition[];
+  readonly conditions: readonly DesiredCondition[] | undefined;
 }
 
 /** A line of the desired state at a place where it cannot be, or a leap in it. */
 export class DesiredStateError extends Error {}
-
-interface Entry {
-  import?: DesiredImport;
-  slices: Map<string, NamedSlice>;
-  conditions?: readonly DesiredCondition[];
-}
 
 /** A line that counts from the next `position` on. */
 type StagedLine = Extract<DesiredLine, { import: string } | { service: string } | { export: string }>;
 
 /** No cluster id is like it. */
 const IMPORT = "";
-const NOTHING: DesiredService = { slices: new Map() };
 
 /**
  * A cluster's desired state as its gateway last gave it whole. Lines are staged, and count from the next `position` on. Moments are
  * milliseconds of a monotonic clock.
  */
 export class DesiredState {
-  /** Where to resume; undefined before the first whole state, and after `forget`. */
+  /** Where to resume; undefined before the first whole state, and where the next stream must begin with a snapshot. What is desired stays until then. */
   position: string | undefined;
+  /** Whether there was a whole state once. */
+  isKnown = false;
   readonly #clock: () => number;
   readonly #expiries = new Map<string, number>();
   readonly #graceUntil: number;
@@ -56,12 +50,12 @@ export class DesiredState {
   /** Whether the stream has named leases, and whether something stays because it has not. */
   #hasLeases = false;
   #isWithheld = false;
-  #entries = new Map<string, Entry>();
+  /** By key, then by part: the last line of the import, of the conditions, and of each slice. */
+  readonly #lines = new Map<string, Map<string, StagedLine>>();
   /** By key: the clusters whose slices the gateway has removed by a line of its own since the last snapshot; `IMPORT` for the import. */
   readonly #removed = new Map<string, Set<string>>();
   #staged: StagedLine[] = [];
   #start: "snapshot" | "changes" | undefined;
-  #isKnown = false;
 
   /** @param grace milliseconds for which clusters that the state has never named count as live, such as after a restart of the worker */
   constructor(clock: () => number, grace: number) {
@@ -75,11 +69,6 @@ export class DesiredState {
     this.#start = undefined;
     // The gateway may know less than before: what it does not name is unknown until it names leases.
     this.#hasLeases = false;
-  }
-
-  /** The next stream is of another gateway, or the state may have a leap: it must begin with a snapshot. What is desired stays until then. */
-  forget(): void {
-    this.position = undefined;
   }
 
   /**
@@ -103,36 +92,32 @@ export class DesiredState {
     }
     const isWhole = this.#start === "snapshot";
     if (isWhole) {
-      this.#entries = new Map();
+      this.#lines.clear();
       this.#removed.clear();
     }
     const touched = this.#change();
     this.#start = "changes";
     this.#staged = [];
     this.position = line.position;
-    this.#isKnown = true;
+    this.isKnown = true;
     return isWhole ? "all" : touched;
-  }
-
-  /** Whether there was a whole state once. */
-  get isKnown(): boolean {
-    return this.#isKnown;
   }
 
   /** Whether there is something to act on: a state, or none for so long that leases of other clusters have expired (KEP-1645, Endpoint TTL). */
   get isUsable(): boolean {
-    return this.#isKnown || this.#clock() >= this.#graceUntil;
+    return this.isKnown || this.#clock() >= this.#graceUntil;
   }
 
   /** What is desired under a key. Slices of clusters whose lease expired are not, but for those of `own`. */
   service(key: string, own: string): DesiredService {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return NOTHING;
     const now = this.#clock();
-    const slices = new Map(
-      [...entry.slices].filter(([, { cluster }]) => cluster === own || this.#isLive(cluster, now)),
-    );
-    return { ...entry, slices };
+    const lines = [...(this.#lines.get(key)?.values() ?? [])];
+    const slices = lines.filter((line) => "service" in line) as NamedSlice[];
+    return {
+      import: lines.find((line) => "import" in line)?.desired ?? undefined,
+      slices: slices.filter(({ cluster }) => cluster === own || this.#isLive(cluster, now)),
+      conditions: lines.find((line) => "export" in line)?.conditions ?? undefined,
+    };
   }
 
   /**
@@ -140,7 +125,7 @@ export class DesiredState {
    * cluster's lease, so that its silence is knowledge, or the last lease that was seen has expired.
    */
   mayRemove(key: string, clusterId: string): boolean {
-    if (!this.#isKnown) return !this.#isLive(clusterId, this.#clock());
+    if (!this.isKnown) return !this.#isLive(clusterId, this.#clock());
     const removed = this.#removed.get(key);
     if (removed?.has(IMPORT) === true || removed?.has(clusterId) === true) return true;
     if (!this.#isLive(clusterId, this.#clock())) return true;
@@ -155,7 +140,7 @@ export class DesiredState {
 
   /** All keys that have a desired state. */
   keys(): IterableIterator<string> {
-    return this.#entries.keys();
+    return this.#lines.keys();
   }
 
   /** The next moment at which a lease or the grace ends; Infinity if there is none. */
@@ -193,39 +178,26 @@ export class DesiredState {
   }
 
   #change(): ReadonlySet<string> {
-    const entries = this.#entries;
     const touched = new Set<string>();
     for (const line of this.#staged) {
-      const key = keyOf(line);
+      const [key, part, isGone] = partOf(line);
       touched.add(key);
       this.#noteRemoval(key, line);
-      const entry: Entry = entries.get(key) ?? { slices: new Map() };
-      merge(entry, line);
-      if (entry.import === undefined && entry.conditions === undefined && entry.slices.size === 0)
-        entries.delete(key);
-      else entries.set(key, entry);
+      const lines = this.#lines.get(key) ?? new Map<string, StagedLine>();
+      if (isGone) lines.delete(part);
+      else lines.set(part, line);
+      if (lines.size === 0) this.#lines.delete(key);
+      else this.#lines.set(key, lines);
     }
     return touched;
   }
 }
 
-function keyOf(line: StagedLine): string {
-  if ("import" in line) return line.import;
-  return "service" in line ? line.service : line.export;
-}
-
-function merge(entry: Entry, line: StagedLine): void {
-  if ("import" in line) {
-    if (line.desired === null) delete entry.import;
-    else entry.import = line.desired;
-  } else if ("service" in line) {
-    const { cluster, slice, desired } = line;
-    if (desired === null) entry.slices.delete(`${cluster}/${slice}`);
-    else entry.slices.set(`${cluster}/${slice}`, { cluster, slice, desired });
-  } else {
-    if (line.conditions === null) delete entry.conditions;
-    else entry.conditions = line.conditions;
-  }
+/** The key of a line, its part of what is desired there, and whether it removes that. A slice's part has a slash. */
+function partOf(line: StagedLine): readonly [key: string, part: string, isGone: boolean] {
+  if ("import" in line) return [line.import, "import", line.desired === null];
+  if ("export" in line) return [line.export, "export", line.conditions === null];
+  return [line.service, `${line.cluster}/${line.slice}`, line.desired === null];
 }
 
 /** What the stream is read with. */
@@ -277,7 +249,7 @@ export async function followDesiredState(options: DesiredStreamOptions, signal: 
       const isPersons = error instanceof GatewayError && error.remedy === "person";
       index++;
       const isMalformed = error instanceof DesiredStateError || error instanceof LinesError;
-      if (gateways.length > 1 || isMalformed) state.forget();
+      if (gateways.length > 1 || isMalformed) state.position = undefined;
       await pause(backoffPause(failures, options.backoff ?? (isPersons ? SLOW_BACKOFF : BACKOFF)), signal);
     }
   }

@@ -93,7 +93,7 @@ async function reconcileImport(
     if (one.metadata.name !== service?.metadata.name) await removeOne(context, one);
   // A Service of somebody else must not get the clusterset's endpoints.
   const isBlocked = service !== undefined && derived === undefined;
-  const slices = [...(isBlocked ? [] : desired.slices.values())].map((slice) =>
+  const slices = (isBlocked ? [] : desired.slices).map((slice) =>
     endpointSlice(at, slice, isHeadless ? undefined : derivedName, ownerReference(held)),
   );
   await reconcileSlices(context, key, slices);

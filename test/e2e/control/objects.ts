@@ -1,6 +1,6 @@
-import { type Condition, conditionsOf } from "../../../src/worker/control/reconcile.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import { derivedServiceName, SOURCE_CLUSTER } from "../../../src/worker/control/objects.ts";
+import { type Condition, conditionsOf } from "../../../src/worker/control/reconcile.ts";
 import { eventually, untilEqual } from "../harness/answers.ts";
 import type { ApiClient } from "../servers/kubernetes/api-client.ts";
 import {

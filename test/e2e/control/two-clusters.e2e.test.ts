@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { conditionsOf } from "../../../src/worker/control/reconcile.ts";
 import { derivedServiceName } from "../../../src/worker/control/objects.ts";
+import { conditionsOf } from "../../../src/worker/control/reconcile.ts";
 import { exported, slices, world } from "../commands/exported.ts";
 import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
 import { runCli } from "../harness/cli.ts";

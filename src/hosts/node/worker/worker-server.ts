@@ -3,7 +3,6 @@ import type { ListenAddress } from "../../../config/values.ts";
 import {
   byJoinedLabels,
   byLabel,
-  byLabels,
   counter,
   gauge,
   type Metric,
@@ -14,7 +13,7 @@ import {
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { counted, duration } from "../../../http/pages/page.ts";
 import { describeDegradation, reasonLabel } from "../../../snapshot/degradation.ts";
-import type { WorkerStatus } from "../../../worker/status.ts";
+import type { WorkerStatus } from "../../../worker/sync.ts";
 import { listen, listenFailure } from "../listen.ts";
 
 const TEXT = "text/plain; charset=utf-8";
@@ -129,7 +128,10 @@ const METRICS: readonly Metric<WorkerStatus>[] = [
     "Requests to gateways, by method and HTTP status; none without a response.",
     ({ gateways }) =>
       gateways.flatMap(({ gateway, requests }) =>
-        byLabels(Array.from(requests, (request) => ({ gateway, ...request }))),
+        byJoinedLabels(
+          ["gateway", "method", "status"],
+          Array.from(requests, ([result, count]) => [`${gateway} ${result}`, count]),
+        ),
       ),
   ),
   ...where(

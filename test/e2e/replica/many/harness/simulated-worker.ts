@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterSnapshot } from "../../../../../src/snapshot/schema.ts";
 import { GatewayError } from "../../../../../src/worker/gateway-error.ts";
-import { type Acknowledgement, GatewayRequests } from "../../../../../src/worker/gateway-requests.ts";
+import { GatewayRequests } from "../../../../../src/worker/gateway-requests.ts";
 import { DEADLINE } from "../../../../deadline.ts";
 import { diffSnapshots } from "../../../../snapshot/diff-snapshots.ts";
 import type { Random } from "../../../abuse/harness/random.ts";
@@ -186,19 +186,19 @@ export class SimulatedWorker {
     }
     const base = this.#base;
     const patch = base && diffSnapshots(this.#snapshotOf(base.state), this.#snapshotOf(state));
-    let acknowledged: Acknowledgement;
+    let generation: number;
     if (base === undefined) {
-      acknowledged = await requests.replace(this.#snapshotOf(state), terms, this.#never, this.#known);
+      generation = await requests.replace(this.#snapshotOf(state), terms, this.#never, this.#known);
       this.pushed.full++;
     } else if (kind === "renew" || patch === undefined) {
-      acknowledged = await requests.renew(clusterId, base.generation, terms, this.#never);
+      generation = await requests.renew(clusterId, base.generation, terms, this.#never);
       this.pushed.renewed++;
     } else {
-      acknowledged = await requests.patch(clusterId, base.generation, patch, terms, this.#never);
+      generation = await requests.patch(clusterId, base.generation, patch, terms, this.#never);
       this.pushed.delta++;
     }
-    this.#base = { state, generation: acknowledged.generation };
-    this.#known = acknowledged.generation;
+    this.#base = { state, generation };
+    this.#known = generation;
   }
 
   async #fail(error: GatewayError, state: PushedState): Promise<void> {
