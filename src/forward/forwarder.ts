@@ -29,42 +29,23 @@ const RECHECK_MILLISECONDS = 30_000;
 /** Answers from fresh cached answers of upstreams, else queries the upstreams. */
 export class Forwarder {
   readonly counters: ForwardCounters;
-  readonly #settings: ForwarderSettings;
-  readonly #coalesce: boolean;
-  readonly #background: (work: Promise<unknown>) => void;
-  readonly #onError: (error: unknown) => void;
+  readonly #parts: ForwarderDependencies;
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
-  readonly #scrubbing: ScrubSettings;
   readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
   readonly #running = new Map<string, Promise<CachedAnswer>>();
   /** The start of each pending question. */
   readonly #inFlight = new Set<{ readonly askedAt: number }>();
-  /** Those of all threads. */
-  readonly #queries: Count | undefined;
 
-  constructor(dependencies: ForwarderDependencies) {
-    const { settings, counters = new ForwardCounters() } = dependencies;
+  constructor(parts: ForwarderDependencies) {
+    const { settings, shared, counters = new ForwardCounters() } = parts;
     this.counters = counters;
-    this.#settings = settings;
-    this.#scrubbing = dependencies.scrubbing;
-    this.#coalesce = dependencies.coalesce ?? true;
-    this.#background = dependencies.background ?? (() => {});
-    this.#onError = dependencies.onError ?? (() => {});
+    this.#parts = parts;
     const { queriesPerSecond: perSecond, burst, exempt } = settings.clients;
     // A client is an IPv4 address, or a /64, since a host chooses its addresses in one (RFC 4291 section 2.5.4).
     const rate = { perSecond, burst, exempt, ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 20_000 };
-    this.#clients = new ClientRate(rate, undefined, dependencies.shared?.buckets);
-    this.#queries = dependencies.shared?.queries;
-    const observer = {
-      onChange: dependencies.onUpstreamChange ?? (() => {}),
-      onExchange: (upstream: string, milliseconds: number, error: Error | undefined) =>
-        counters.exchanged(upstream, milliseconds, error),
-      onHedge: () => {
-        counters.hedges++;
-      },
-    };
-    this.#upstreams = new UpstreamGroup(dependencies.upstreams, settings.limits, observer);
+    this.#clients = new ClientRate(rate, undefined, shared?.buckets);
+    this.#upstreams = new UpstreamGroup(parts.upstreams, settings.limits, parts.onUpstreamChange, counters);
   }
 
   /** The number of cached answers, and their approximate size. */
@@ -101,10 +82,10 @@ export class Forwarder {
     const now = performance.now();
     const kept = cache.get(key);
     if (kept?.isFreshAt(now)) return this.#give(message, query, kept, "hit");
-    const stale = kept?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000) ? kept : undefined;
+    const stale = kept?.isStaleAt(now, this.#parts.settings.cache.staleSeconds * 1000) ? kept : undefined;
     if (stale !== undefined && this.#hasJustFailed(stale, now))
       return this.#give(message, query, stale, "stale");
-    const running = this.#coalesce ? this.#running.get(runningKey) : undefined;
+    const running = this.#parts.coalesce !== false ? this.#running.get(runningKey) : undefined;
     if (running === undefined) {
       const refused = this.#refuse(message, query, client);
       if (refused !== undefined)
@@ -133,7 +114,7 @@ export class Forwarder {
   #cacheOf(rule: string): LRUCache<string, CachedAnswer> {
     let cache = this.#caches.get(rule);
     if (cache === undefined) {
-      const { bytes, rules = 1 } = this.#settings.cache;
+      const { bytes, rules = 1 } = this.#parts.settings.cache;
       cache = new LRUCache({
         maxSize: Math.max(1, Math.floor(bytes / Math.max(1, rules))),
         sizeCalculation: ({ size }, key) => size + 2 * key.length,
@@ -173,8 +154,9 @@ export class Forwarder {
   }
 
   #isFull(): boolean {
-    const { queriesInFlight, totalMilliseconds } = this.#settings.limits;
-    if (this.#queries !== undefined) return this.#queries.total >= queriesInFlight;
+    const { queriesInFlight, totalMilliseconds } = this.#parts.settings.limits;
+    const { shared } = this.#parts;
+    if (shared !== undefined) return shared.queries.total >= queriesInFlight;
     if (this.#inFlight.size < queriesInFlight) return false;
     // A host that ends a request may silently end its exchange.
     const longAgo = performance.now() - 2 * totalMilliseconds;
@@ -192,17 +174,17 @@ export class Forwarder {
     const place = { askedAt: performance.now() };
     this.#inFlight.add(place);
     // Threads that find the last place at the same time all take it.
-    this.#queries?.begin(Number.POSITIVE_INFINITY);
+    this.#parts.shared?.queries.begin(Number.POSITIVE_INFINITY);
     const asked = this.#fetch(query, isOwnTarget).then((answer) => {
       this.#inFlight.delete(place);
-      this.#queries?.end();
+      this.#parts.shared?.queries.end();
       this.#running.delete(runningKey);
-      const kept = answer ?? new CachedAnswer(undefined, this.#settings.cache, performance.now());
+      const kept = answer ?? new CachedAnswer(undefined, this.#parts.settings.cache, performance.now());
       keep(kept, answer === undefined);
       return kept;
     });
     this.#running.set(runningKey, asked);
-    this.#background(asked);
+    this.#parts.background?.(asked);
     return asked;
   }
 
@@ -211,16 +193,16 @@ export class Forwarder {
     try {
       const given = await this.#upstreams.ask(upstreamQuery(query));
       const reply = given && this.#scrub(given, isOwnTarget);
-      return reply && new CachedAnswer(reply, this.#settings.cache, performance.now());
+      return reply && new CachedAnswer(reply, this.#parts.settings.cache, performance.now());
     } catch (error) {
-      this.#onError(error);
+      this.#parts.onError?.(error);
       return undefined;
     }
   }
 
   /** The answer without the records that an upstream has no authority for; undefined if it does not fit into a message. */
   #scrub({ answer, upstream }: UpstreamReply, isOwnTarget: boolean): UpstreamReply | undefined {
-    const { isOurs, privateAddresses, trustedUpstreams } = this.#scrubbing;
+    const { isOurs, privateAddresses, trustedUpstreams } = this.#parts.scrubbing;
     const isPrivate =
       isOwnTarget || trustedUpstreams.has(upstream)
         ? () => false
@@ -240,7 +222,7 @@ export class Forwarder {
   #keep(cache: LRUCache<string, CachedAnswer>, key: string, answer: CachedAnswer, isSilence: boolean): void {
     const now = performance.now();
     const before = cache.peek(key);
-    if (answer.isFailure && before?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000))
+    if (answer.isFailure && before?.isStaleAt(now, this.#parts.settings.cache.staleSeconds * 1000))
       before.failedCheck = { at: now, isSilence };
     else if (answer.isCacheable) cache.set(key, answer);
     else cache.delete(key);

@@ -113,19 +113,17 @@ const range = (first: number, last: number) =>
 
 /**
  * Names that have a meaning only inside a host or a network, and whose queries would reveal facts about it: the special-use names that
- * resolvers answer themselves, and the locally served zones of the IANA registry.
+ * resolvers answer themselves, and the locally served zones of the IANA registry. All but `localhost` get NXDOMAIN.
  */
-const LOCALLY_SERVED: readonly { readonly zone: string; readonly kind: "loopback" | "nxdomain" }[] = [
-  // RFC 6761 section 6.3
-  { zone: "localhost", kind: "loopback" },
+const LOCALLY_SERVED: readonly string[] = [
   // RFC 6761 sections 6.2 and 6.4, RFC 6762 section 22.1, RFC 7686 section 2, RFC 8375 section 4, RFC 9476 section 2, RFC 9462 section 6.4,
   // RFC 9665 section 9.1
-  ..."test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" ").map(nonexistent),
+  ..."test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" "),
   // RFC 6303 section 4.1 and 4.2, RFC 7793
   ...["10", "168.192", "0", "127", "254.169", "2.0.192", "100.51.198", "113.0.203", "255.255.255.255"]
     .concat(range(16, 31).map((byte) => `${byte}.172`))
     .concat(range(64, 127).map((byte) => `${byte}.100`))
-    .map((prefix) => nonexistent(`${prefix}.in-addr.arpa`)),
+    .map((prefix) => `${prefix}.in-addr.arpa`),
   // RFC 6303 sections 4.3 to 4.6
   ...[
     "0.".repeat(32),
@@ -136,12 +134,8 @@ const LOCALLY_SERVED: readonly { readonly zone: string; readonly kind: "loopback
     "a.e.f.",
     "b.e.f.",
     "8.b.d.0.1.0.0.2.",
-  ].map((prefix) => nonexistent(`${prefix}ip6.arpa`)),
+  ].map((prefix) => `${prefix}ip6.arpa`),
 ];
-
-function nonexistent(zone: string): { readonly zone: string; readonly kind: "nxdomain" } {
-  return { zone, kind: "nxdomain" };
-}
 
 /** Locally served zones in addition to those of the standards. */
 interface LocalZoneSettings {
@@ -161,8 +155,9 @@ export class LocalZones {
 
   /** @throws {NameError} if a zone is not a name */
   constructor({ own, also, except }: LocalZoneSettings) {
-    for (const { zone, kind } of LOCALLY_SERVED) this.#kinds.set(keyOf(zone), kind);
-    for (const zone of also) this.#kinds.set(keyOf(zone), "nxdomain");
+    // RFC 6761 section 6.3
+    this.#kinds.set(keyOf("localhost"), "loopback");
+    for (const zone of [...LOCALLY_SERVED, ...also]) this.#kinds.set(keyOf(zone), "nxdomain");
     for (const zone of except) this.#kinds.set(keyOf(zone), "forwarded");
     for (const zone of own) this.#kinds.set(keyOf(zone), "own");
   }

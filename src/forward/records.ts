@@ -12,45 +12,32 @@ import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
 
 /**
  * The names in the data of types that a sender may compress (RFC 1035 section 4.1.4, RFC 3597 section 4), or that a faulty sender compresses
- * anyway: the number of bytes before them, and the number of names.
+ * anyway: the number of bytes before them, the number of names, and that of the bytes after the last one, where it is fixed (RFC 1035 section 3.3,
+ * RFC 2782, RFC 6672 section 2.1).
  */
-const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number]> = new Map<
-  number,
-  readonly [number, number]
->([
-  [RecordType.NS, [0, 1]],
+const NAMES_IN_DATA = new Map<number, readonly [before: number, names: number, after?: number]>([
+  [RecordType.NS, [0, 1, 0]],
   [3, [0, 1]],
   [4, [0, 1]],
-  [RecordType.CNAME, [0, 1]],
-  [RecordType.SOA, [0, 2]],
+  [RecordType.CNAME, [0, 1, 0]],
+  [RecordType.SOA, [0, 2, 20]],
   [7, [0, 1]],
   [8, [0, 1]],
   [9, [0, 1]],
-  [RecordType.PTR, [0, 1]],
+  [RecordType.PTR, [0, 1, 0]],
   [14, [0, 2]],
-  [15, [2, 1]],
+  [15, [2, 1, 0]],
   [17, [0, 2]],
   [18, [2, 1]],
   [21, [2, 1]],
   [26, [2, 2]],
-  [RecordType.SRV, [6, 1]],
+  [RecordType.SRV, [6, 1, 0]],
   [36, [2, 1]],
-  [RecordType.DNAME, [0, 1]],
+  [RecordType.DNAME, [0, 1, 0]],
   [RecordType.RRSIG, [18, 1]],
   [RecordType.NSEC, [0, 1]],
   [RecordType.SVCB, [2, 1]],
   [RecordType.HTTPS, [2, 1]],
-]);
-
-/** The number of bytes after the last name, if it is fixed (RFC 1035 section 3.3, RFC 2782, RFC 6672 section 2.1). */
-const BYTES_AFTER_NAMES: ReadonlyMap<number, number> = new Map([
-  [RecordType.NS, 0],
-  [RecordType.CNAME, 0],
-  [RecordType.SOA, 20],
-  [RecordType.PTR, 0],
-  [15, 0],
-  [RecordType.SRV, 0],
-  [RecordType.DNAME, 0],
 ]);
 
 const FIXED_BYTES = 10;
@@ -59,13 +46,13 @@ const FURTHEST_POINTER = 0x3fff;
 
 /** Whether the names in the data of a record are complete and inside it. */
 export function hasReadableNames(message: Uint8Array, { type, dataStart, end }: RecordPlace): boolean {
-  const [before, names] = NAMES_IN_DATA.get(type) ?? [0, 0];
+  const [before, names, after] = NAMES_IN_DATA.get(type) ?? [0, 0, undefined];
   let position = dataStart + before;
   for (let left = names; left > 0; left--) {
     position = position < end ? readName(message, position) : -1;
     if (position < 0 || position > end) return false;
   }
-  return position + (BYTES_AFTER_NAMES.get(type) ?? end - position) === end && position <= end;
+  return position + (after ?? end - position) === end && position <= end;
 }
 
 /**

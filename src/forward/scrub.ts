@@ -42,7 +42,7 @@ export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed 
   const entries = readEntries(given, questionEnd);
   const chain = followChain(given.bytes, entries, asked, rules);
   if (chain === undefined) return blocked(given, questionEnd, new Map([["own-zone", entries.length]]));
-  const reasons = judgeRecords(given.bytes, entries, chain, rules);
+  const reasons = judgeRecords(chain);
   const dropped = countReasons(reasons);
   if (dropped.size === 0) {
     const recordsEnd = entries.at(-1)?.place.end ?? questionEnd;
@@ -112,18 +112,12 @@ const TARGET_AT: ReadonlyMap<number, number> = new Map([
 const SIGNER_AT = 18;
 
 /** The reason why each record is removed; undefined for a record that stays. */
-function judgeRecords(
-  bytes: Uint8Array,
-  entries: readonly Entry[],
-  chain: Chain,
-  rules: ScrubRules,
-): (DropReason | undefined)[] {
-  const zones = enclosingZones(bytes, entries, chain);
+function judgeRecords(chain: Chain): (DropReason | undefined)[] {
+  const { bytes, entries, asked } = chain;
+  const zones = enclosingZones(chain);
   const isSignature = ({ place }: Entry) =>
-    place.type === RecordType.RRSIG && chain.asked.type !== RecordType.RRSIG;
-  const reasons = entries.map((entry) =>
-    isSignature(entry) ? undefined : judge(bytes, entry, chain, zones, rules),
-  );
+    place.type === RecordType.RRSIG && asked.type !== RecordType.RRSIG;
+  const reasons = entries.map((entry) => (isSignature(entry) ? undefined : judge(entry, chain, zones)));
   // A signature stays with its RRset. The signature of an RRset that lost a record is useless.
   const kept = new Set<string>();
   for (const [index, entry] of entries.entries())
@@ -133,20 +127,14 @@ function judgeRecords(
   return entries.map((entry, index) => {
     if (!isSignature(entry)) return reasons[index];
     const covered = readWord(bytes, entry.place.dataStart);
-    const isSound = entry.place.class === chain.asked.class && hasReadableNames(bytes, entry.place);
+    const isSound = entry.place.class === asked.class && hasReadableNames(bytes, entry.place);
     return isSound && kept.has(setOf(entry, covered)) ? undefined : "unrelated";
   });
 }
 
-function judge(
-  bytes: Uint8Array,
-  entry: Entry,
-  chain: Chain,
-  zones: readonly string[],
-  rules: ScrubRules,
-): DropReason | undefined {
+function judge(entry: Entry, chain: Chain, zones: readonly string[]): DropReason | undefined {
   const { section, owner, place } = entry;
-  const { asked, last, names, aliases, leadsHome } = chain;
+  const { bytes, rules, asked, last, names, aliases, leadsHome } = chain;
   if (rules.isOurs(owner.folded)) return "own-zone";
   if (place.class !== asked.class || !hasReadableNames(bytes, place)) return "unrelated";
   if (section === 1) {
@@ -169,7 +157,7 @@ function judge(
 }
 
 /** The zones of the chain's names, as far as the authority section names them: by an SOA record, or as signers. */
-function enclosingZones(bytes: Uint8Array, entries: readonly Entry[], { names }: Chain): string[] {
+function enclosingZones({ bytes, entries, names }: Chain): string[] {
   const zones = new Set<string>();
   for (const { section, owner, place } of entries) {
     if (section !== 1) continue;
@@ -192,14 +180,17 @@ function setOf({ section, owner }: Entry, type: number): string {
 }
 
 /** A question. */
-export interface Asked {
+interface Asked {
   readonly name: WireName;
   readonly type: number;
   readonly class: number;
 }
 
-/** The names from a question's name along CNAME records (RFC 1034 section 3.6.2). */
-export interface Chain {
+/** An answer with the names from the question's name along CNAME records (RFC 1034 section 3.6.2). */
+interface Chain {
+  readonly bytes: Uint8Array;
+  readonly entries: readonly Entry[];
+  readonly rules: ScrubRules;
   readonly asked: Asked;
   /** Keys of the names, the question's first. */
   readonly names: ReadonlySet<string>;
@@ -241,7 +232,7 @@ function followChain(
     names.add(target.key);
     last = target;
   }
-  return { asked, names, last, aliases, leadsHome };
+  return { bytes, entries, rules, asked, names, last, aliases, leadsHome };
 }
 
 /** The records that a name server has no authority for. */

@@ -252,9 +252,9 @@ export class StubZones {
 
   #connect(registration: StubRegistration): StubZone {
     const { connect, limits, onNameserverChange } = this.#dependencies;
-    const servers = new UpstreamGroup(registration.nameservers.map(connect), limits, {
-      onChange: (nameserver, error) => onNameserverChange(registration.name, nameserver, error),
-    });
+    const servers = new UpstreamGroup(registration.nameservers.map(connect), limits, (nameserver, error) =>
+      onNameserverChange(registration.name, nameserver, error),
+    );
     return { registration, servers, running: new Map() };
   }
 

@@ -1,5 +1,6 @@
 import { ResponseCode } from "../dns/name.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
+import type { ForwardCounters } from "./counters.ts";
 import { inChainOrder } from "./records.ts";
 import type { Upstream } from "./upstream.ts";
 import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream.ts";
@@ -16,14 +17,7 @@ export interface UpstreamLimits {
   readonly answerBytes?: number;
 }
 
-/** Observes exchanges. */
-interface UpstreamObserver {
-  readonly onChange: OnUpstreamChange;
-  /** One exchange ended, with an error or with an answer to the query. */
-  readonly onExchange?: (upstream: string, milliseconds: number, error: Error | undefined) => void;
-  /** A query went to one more name server because another one is slow. */
-  readonly onHedge?: () => void;
-}
+type ExchangeCounters = Pick<ForwardCounters, "exchanged" | "hedges">;
 
 /** An answer, and the name of its upstream. */
 export interface UpstreamReply {
@@ -55,7 +49,7 @@ interface Asking {
 export class UpstreamGroup {
   readonly #upstreams: readonly Upstream[];
   readonly #limits: UpstreamLimits;
-  readonly #observer: UpstreamObserver;
+  readonly #counters: ExchangeCounters | undefined;
   readonly #health: UpstreamHealth;
   /**
    * The budget of hedging, in questions. A name server that is always slow must not double the load: of 10,000 questions to such a one
@@ -63,11 +57,16 @@ export class UpstreamGroup {
    */
   #hedgeBudget = MOST_HEDGES * QUESTIONS_PER_HEDGE;
 
-  constructor(upstreams: readonly Upstream[], limits: UpstreamLimits, observer: UpstreamObserver) {
+  constructor(
+    upstreams: readonly Upstream[],
+    limits: UpstreamLimits,
+    onChange?: OnUpstreamChange,
+    counters?: ExchangeCounters,
+  ) {
     this.#upstreams = upstreams;
     this.#limits = limits;
-    this.#observer = observer;
-    this.#health = new UpstreamHealth(upstreams, observer.onChange);
+    this.#counters = counters;
+    this.#health = new UpstreamHealth(upstreams, onChange);
   }
 
   /** The name servers by name, and whether they are set aside after failures. */
@@ -149,11 +148,11 @@ export class UpstreamGroup {
     if (running.size > 1 || next === undefined || this.#health.isSetAside(next)) return false;
     if (this.#hedgeBudget < QUESTIONS_PER_HEDGE) return false;
     this.#hedgeBudget -= QUESTIONS_PER_HEDGE;
-    this.#observer.onHedge?.();
+    if (this.#counters !== undefined) this.#counters.hedges++;
     return true;
   }
 
-  /** One exchange with its own time limit; undefined if it failed, which it has reported to health and observer. */
+  /** One exchange with its own time limit; undefined if it failed, which it has reported to health and counters. */
   async #exchange(upstream: Upstream, asking: Asking): Promise<UpstreamAnswer | undefined> {
     const { serverMilliseconds } = this.#limits;
     const startedAt = performance.now();
@@ -164,7 +163,7 @@ export class UpstreamGroup {
       serverMilliseconds,
     );
     const ended = (error?: Error) =>
-      this.#observer.onExchange?.(upstream.nameserver, performance.now() - startedAt, error);
+      this.#counters?.exchanged(upstream.nameserver, performance.now() - startedAt, error);
     try {
       const bytes = await exchangeUntilAborted(upstream, asking.query, controller.signal);
       const answer = readUpstreamAnswer(asking.query, bytes);
@@ -219,11 +218,11 @@ interface SetAside {
 /** Tracks which of several name servers answer. A failed one is set aside: it comes after the others, and a query probes it from time to time. */
 class UpstreamHealth {
   readonly #upstreams: readonly Upstream[];
-  readonly #onChange: OnUpstreamChange;
+  readonly #onChange: OnUpstreamChange | undefined;
   readonly #setAside = new Map<Upstream, SetAside>();
   readonly #answeredAt = new Map<Upstream, number>();
 
-  constructor(upstreams: readonly Upstream[], onChange: OnUpstreamChange) {
+  constructor(upstreams: readonly Upstream[], onChange: OnUpstreamChange | undefined) {
     this.#upstreams = upstreams;
     this.#onChange = onChange;
   }
@@ -262,7 +261,7 @@ class UpstreamHealth {
 
   answered(upstream: Upstream): void {
     this.#answeredAt.set(upstream, performance.now());
-    if (this.#setAside.delete(upstream)) this.#onChange(upstream.nameserver, undefined);
+    if (this.#setAside.delete(upstream)) this.#onChange?.(upstream.nameserver, undefined);
   }
 
   /** @param askedAt the start of the exchange that failed */
@@ -275,6 +274,6 @@ class UpstreamHealth {
     if (before !== undefined && now < before.failedAt + FIRST_PAUSE) return;
     const pause = before === undefined ? FIRST_PAUSE : Math.min(before.pause * 2, LONGEST_PAUSE);
     this.#setAside.set(upstream, { failedAt: now, pause, probeAt: now + pause });
-    if (before === undefined) this.#onChange(upstream.nameserver, error);
+    if (before === undefined) this.#onChange?.(upstream.nameserver, error);
   }
 }

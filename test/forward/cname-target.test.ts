@@ -1,9 +1,8 @@
 import type { Packet } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { appendTarget, queryForTarget } from "../../src/forward/cname-target.ts";
 import { LocalZones } from "../../src/forward/local.ts";
-import { Outside, type OutsidePolicy } from "../../src/forward/outside.ts";
+import { appendTarget, Outside, type OutsidePolicy, queryForTarget } from "../../src/forward/outside.ts";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { resolve } from "../../src/resolve/resolve.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ForwardCounters } from "../../src/forward/counters.ts";
 import { UpstreamGroup, type UpstreamLimits } from "../../src/forward/upstream-group.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import { fakeUpstreams, followedClock, optRecord, says } from "./fake-forwarder.ts";
@@ -10,16 +11,13 @@ function group(servers: Record<string, Handler>, limits: Partial<UpstreamLimits>
   const clock = followedClock();
   const { upstreams, asked } = fakeUpstreams(servers, clock);
   const events: string[] = [];
-  let hedges = 0;
-  const observer = {
-    onChange: (upstream: string, error: Error | undefined) =>
-      events.push(`${upstream} ${error === undefined ? "answers" : error.message}`),
-    onHedge: () => hedges++,
-  };
+  const counters = new ForwardCounters();
+  const onChange = (upstream: string, error: Error | undefined) =>
+    void events.push(`${upstream} ${error === undefined ? "answers" : error.message}`);
   const settings = { serverMilliseconds: 3000, totalMilliseconds: 5000, hedgeMilliseconds: 300, ...limits };
-  const asking = new UpstreamGroup(upstreams, settings, observer);
+  const asking = new UpstreamGroup(upstreams, settings, onChange, counters);
   const order = () => asked.map(({ upstream }) => upstream);
-  return { asking, asked, order, clock, events, hedges: () => hedges };
+  return { asking, asked, order, clock, events, hedges: () => counters.hedges };
 }
 
 /** An upstream whose answers come when they are let go. */
