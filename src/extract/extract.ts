@@ -26,7 +26,7 @@ import {
 } from "./objects.ts";
 import { PodAddresses, readPodAddresses } from "./pods.ts";
 import { ServiceObjects } from "./service-objects.ts";
-import { type NodeAddressType, readNodeAddresses } from "./services/service-spec.ts";
+import { type NodeAddressType, readNodeAddresses } from "./services/local-service.ts";
 
 /**
  * The snapshot of a cluster's objects; their order does not matter. Objects of other kinds are ignored.
@@ -94,8 +94,9 @@ export class SnapshotAssembler {
     this.#clusterZone = options.clusterZone;
     this.#nodeAddressType = options.nodeAddresses;
     this.state = new ExtractedState(options.clusterZone);
-    this.#pods = new PodAddresses(this.state);
-    this.#strays = new StrayFindings(this.state, (name) => this.#kubernetesNamespaces.has(name));
+    const namespaceExists = (name: string) => this.#kubernetesNamespaces.has(name);
+    this.#pods = new PodAddresses(this.state, namespaceExists);
+    this.#strays = new StrayFindings(this.state, namespaceExists);
   }
 
   /** Adds or replaces an object. False for kinds that a snapshot does not use. */
@@ -137,7 +138,7 @@ export class SnapshotAssembler {
   }
 
   /**
-   * The snapshot of the current objects; the previous one if nothing changed.
+   * The snapshot of the current objects.
    * @throws {ClusterIdError} if the cluster has no id.
    */
   snapshot(): ClusterSnapshot {

@@ -12,18 +12,17 @@ export type ChangingPart = Collection | "topology";
 export type ChangeFollower = (part: ChangingPart, key: string, before: unknown, after: unknown) => void;
 
 type Topology = ClusterSnapshot["topology"];
-type Tables = { readonly [Name in Collection]: SortedEntries<ClusterSnapshot[Name][string]> };
 
 /** What a cluster's objects yield. It changes in place, entry by entry; entries themselves never change. */
 export class ExtractedState {
   #clusterId: string | undefined;
   readonly #clusterZone: ClusterZone | undefined;
-  readonly #tables = Object.fromEntries(
-    COLLECTIONS.map((name) => [name, new SortedEntries()]),
-  ) as unknown as Tables;
+  readonly #tables = Object.fromEntries(COLLECTIONS.map((name) => [name, new Map()])) as Record<
+    Collection,
+    Map<string, unknown>
+  >;
   #topology: Topology;
   #version = 0;
-  #last: { readonly version: number; readonly snapshot: ClusterSnapshot } | undefined;
   readonly #followers: ChangeFollower[] = [];
 
   constructor(clusterZone?: ClusterZone) {
@@ -62,10 +61,11 @@ export class ExtractedState {
     key: string,
     entry: ClusterSnapshot[Name][string] | undefined,
   ): void {
-    const table: SortedEntries<unknown> = this.#tables[collection];
+    const table = this.#tables[collection];
     const before = table.get(key);
     if (before === entry) return;
-    table.set(key, entry);
+    if (entry === undefined) table.delete(key);
+    else table.set(key, entry);
     this.#changed(collection, key, before, entry);
   }
 
@@ -75,57 +75,25 @@ export class ExtractedState {
     this.#changed("topology", "", before, topology);
   }
 
-  /**
-   * All of it, with sorted keys; the same object, or the same tables, as before if nothing changed. Costs what the changed tables have.
-   * @throws {RangeError} while there is no cluster id
-   */
+  /** All of it, with sorted keys. @throws {RangeError} while there is no cluster id */
   toSnapshot(): ClusterSnapshot {
-    if (this.#last?.version === this.#version) return this.#last.snapshot;
     const clusterId = this.#clusterId;
     if (clusterId === undefined) throw new RangeError("the state has no cluster id yet");
-    const tables = COLLECTIONS.map((name) => [name, this.#tables[name].toRecord()]);
-    const snapshot: ClusterSnapshot = {
+    const tables = COLLECTIONS.map((name) => {
+      const sorted = [...this.#tables[name]].sort(([left], [right]) => compareText(left, right));
+      return [name, Object.fromEntries(sorted)] as const;
+    });
+    return {
       formatVersion: SNAPSHOT_FORMAT_VERSION,
       clusterId,
       ...(this.#topology === undefined ? {} : { topology: this.#topology }),
       ...(this.#clusterZone === undefined ? {} : { clusterZone: this.#clusterZone }),
       ...(Object.fromEntries(tables) as Pick<ClusterSnapshot, Collection>),
     };
-    this.#last = { version: this.#version, snapshot };
-    return snapshot;
   }
 
   #changed(part: ChangingPart, key: string, before: unknown, after: unknown): void {
     this.#version++;
     for (const follower of this.#followers) follower(part, key, before, after);
-  }
-}
-
-/** Entries by key that become a record with sorted keys; an unchanged record keeps its identity. */
-class SortedEntries<Value> {
-  readonly #values = new Map<string, Value>();
-  #keys: readonly string[] | undefined;
-  #record: Record<string, Value> | undefined;
-
-  get(key: string): Value | undefined {
-    return this.#values.get(key);
-  }
-
-  /** Sets an entry; undefined removes it. */
-  set(key: string, value: Value | undefined): void {
-    if (value === undefined || !this.#values.has(key)) this.#keys = undefined;
-    if (value === undefined) this.#values.delete(key);
-    else this.#values.set(key, value);
-    this.#record = undefined;
-  }
-
-  /** The current entries; callers must not change them. */
-  toRecord(): Record<string, Value> {
-    if (this.#record !== undefined) return this.#record;
-    this.#keys ??= [...this.#values.keys()].sort(compareText);
-    const record: Record<string, Value> = {};
-    for (const key of this.#keys) record[key] = this.#values.get(key)!;
-    this.#record = record;
-    return record;
   }
 }

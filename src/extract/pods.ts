@@ -30,11 +30,12 @@ export class PodAddresses {
   readonly #addresses = new Map<string, Map<string, readonly string[]>>();
   /** The number of pods per address: on the host network they share their node's. */
   readonly #holders = new Map<string, number>();
-  readonly #namespaces = new Set<string>();
+  readonly #namespaceExists: (namespace: string) => boolean;
 
   /** @param state gets the addresses as its pods */
-  constructor(state: ExtractedState) {
+  constructor(state: ExtractedState, namespaceExists: (namespace: string) => boolean) {
     this.#state = state;
+    this.#namespaceExists = namespaceExists;
   }
 
   /** Sets a pod's current addresses; none for a deleted pod. */
@@ -42,7 +43,7 @@ export class PodAddresses {
     const pods = this.#addresses.get(namespace) ?? new Map<string, readonly string[]>();
     const before = pods.get(name) ?? [];
     if (equalJson(before, addresses)) return;
-    const counts = this.#namespaces.has(namespace);
+    const counts = this.#namespaceExists(namespace);
     if (counts) this.#count(namespace, before, -1);
     if (addresses.length === 0) pods.delete(name);
     else pods.set(name, addresses);
@@ -51,11 +52,8 @@ export class PodAddresses {
     if (counts) this.#count(namespace, addresses, 1);
   }
 
-  /** Sets whether a namespace exists: pods outside existing namespaces are leftovers. */
+  /** A namespace was created or deleted: pods outside existing namespaces are leftovers. */
   setNamespace(namespace: string, exists: boolean): void {
-    if (this.#namespaces.has(namespace) === exists) return;
-    if (exists) this.#namespaces.add(namespace);
-    else this.#namespaces.delete(namespace);
     for (const addresses of this.#addresses.get(namespace)?.values() ?? [])
       this.#count(namespace, addresses, exists ? 1 : -1);
   }

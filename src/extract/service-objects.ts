@@ -12,8 +12,7 @@ import type { Service, ServiceExport, ServiceImport } from "./objects.ts";
 import { isOwnObject, MULTICLUSTER_GROUPS, type SliceOwner } from "./objects.ts";
 import { exportService } from "./services/exported-service.ts";
 import { importService, standsForService } from "./services/imported-service.ts";
-import { describeLocalService } from "./services/local-service.ts";
-import { type NodeAddresses, readNodePorts } from "./services/service-spec.ts";
+import { describeLocalService, type NodeAddresses, readNodePorts } from "./services/local-service.ts";
 
 /** The parts of a snapshot that one service yields. */
 interface ServiceExtract {

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { SnapshotAssembler } from "../extract/extract.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
-import type { NodeAddressType } from "../extract/services/service-spec.ts";
+import type { NodeAddressType } from "../extract/services/local-service.ts";
 import { type Degradation, degradationKey } from "../snapshot/degradation.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import type { GatewayOptions } from "./gateway-requests.ts";

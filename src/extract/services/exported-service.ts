@@ -18,7 +18,7 @@ import {
 import type { FindingCollector, Report } from "../findings.ts";
 import type { Service, ServiceExport } from "../objects.ts";
 import { isOwnObject, readGlobalProperties } from "../objects.ts";
-import { isHeadless, nonEmpty, readClusterIPs, readCreation, readPublishNotReady } from "./service-spec.ts";
+import { isHeadless, nonEmpty, readClusterIPs, readCreation, readPublishNotReady } from "./local-service.ts";
 
 /**
  * A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting

@@ -1,5 +1,5 @@
 import { parseListenAddress, UsageError } from "../../config/values.ts";
-import type { NodeAddressType } from "../../extract/services/service-spec.ts";
+import type { NodeAddressType } from "../../extract/services/local-service.ts";
 import { INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
 import { readTokenAtOnce } from "../node/files.ts";
