@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import type { Dispatcher } from "undici";
 import { type OutgoingTls, openDispatcher } from "../outgoing/dispatcher.ts";
 import { ExecPlugin } from "./exec-plugin.ts";
 import {
-  chooseKubeconfig,
   type ExecConfig,
   type Kubeconfig,
   type KubeconfigCluster,
   type KubeconfigOptions,
   type KubeconfigUser,
   PLACES,
-  readKubeconfigFiles,
+  readKubeconfig,
 } from "./kubeconfig.ts";
 import { SourceError, type SyncLogger } from "./object-source.ts";
 
@@ -33,17 +33,13 @@ export class ApiConnection {
   readonly #places: typeof PLACES;
   readonly #logger: SyncLogger | undefined;
   #kubeconfig: Kubeconfig;
-  #content: string;
   #complaint = "";
   #plugin: { readonly key: string; readonly plugin: ExecPlugin } | undefined;
 
   /** @throws {SourceError} `KUBECONFIG_INVALID` */
   constructor(options: KubeconfigOptions, logger?: SyncLogger, places = PLACES) {
-    const files = readKubeconfigFiles(options, places);
-    this.#kubeconfig = chooseKubeconfig(files, options, places);
-    this.#content = JSON.stringify(files);
-    const { context } = this.#kubeconfig;
-    this.#options = { ...options, context };
+    this.#kubeconfig = readKubeconfig(options, places);
+    this.#options = { ...options, context: this.#kubeconfig.context };
     this.#places = places;
     this.#logger = logger;
   }
@@ -103,21 +99,17 @@ export class ApiConnection {
 
   #readAgain(): void {
     try {
-      const files = readKubeconfigFiles(this.#options, this.#places);
-      const content = JSON.stringify(files);
-      if (content !== this.#content) {
-        const next = chooseKubeconfig(files, this.#options, this.#places);
-        if (next.url !== this.url)
-          throw new Error(
-            `the kubeconfig now leads to ${next.url} instead of ${this.url}: restart the worker to follow it`,
-          );
+      const next = readKubeconfig(this.#options, this.#places);
+      if (next.url !== this.url)
+        throw new Error(
+          `the kubeconfig now leads to ${next.url} instead of ${this.url}: restart the worker to follow it`,
+        );
+      if (!isDeepStrictEqual(next, this.#kubeconfig))
         this.#logger?.info(
           { identity: next.identity },
           "the kubeconfig changed on disk: its credentials count from now on",
         );
-        this.#kubeconfig = next;
-        this.#content = content;
-      }
+      this.#kubeconfig = next;
       this.#complaint = "";
     } catch (error) {
       const { message } = error as Error;

@@ -18,11 +18,16 @@ export interface ApiResource {
   /** Whether the worker continues without the resource if RBAC forbids it. */
   readonly optional?: boolean;
   /** Removes unused fields from an object, for kinds with many or large objects. */
-  readonly reduce?: (object: KubernetesObject) => KubernetesObject;
+  readonly reduce?: (object: Pod) => KubernetesObject;
 }
 
 const BUILT_IN = { versions: ["v1"], builtIn: true };
 const CUSTOM = { builtIn: false };
+
+const reducePod = reduceTo(
+  ["name", "namespace", "resourceVersion", "deletionTimestamp"],
+  ["phase", "podIP", "podIPs"],
+);
 
 /** The resources that a snapshot uses. */
 export const API_RESOURCES: readonly ApiResource[] = [
@@ -47,43 +52,26 @@ export const API_RESOURCES: readonly ApiResource[] = [
   },
 ];
 
+const reduceNode = reduceTo(
+  ["name", "resourceVersion", "deletionTimestamp", "labels"],
+  ["addresses", "conditions"],
+);
+
 /** Nodes with their addresses; by default only `metadata` is requested. */
 export function withNodeAddresses(resource: ApiResource): ApiResource {
   return resource.kind === "Node" ? { ...resource, metadataOnly: false, reduce: reduceNode } : resource;
 }
 
-function reduceNode(object: KubernetesObject): KubernetesObject {
-  return reduce(
-    object,
-    ["name", "resourceVersion", "deletionTimestamp", "labels"],
-    ["addresses", "conditions"],
-  );
-}
-
-function reducePod(object: KubernetesObject): KubernetesObject {
-  return reduce(
-    object,
-    ["name", "namespace", "resourceVersion", "deletionTimestamp"],
-    ["phase", "podIP", "podIPs"],
-  );
-}
-
-/** An object with these fields of its metadata and its status alone. */
-function reduce(
-  object: KubernetesObject,
-  metadata: readonly string[],
-  status: readonly string[],
-): KubernetesObject {
-  const { apiVersion, kind } = object;
+/** Reduces objects to these fields of their metadata and their status. */
+function reduceTo(metadata: readonly string[], status: readonly string[]): (object: Pod) => Pod {
   const keep = (part: object = {}, names: readonly string[]) =>
     Object.fromEntries(Object.entries(part).filter(([name]) => names.includes(name)));
-  const reduced: Pod = {
+  return ({ apiVersion, kind, ...object }) => ({
     apiVersion,
     kind,
     metadata: keep(object.metadata, metadata),
-    status: keep((object as Pod).status, status),
-  };
-  return reduced;
+    status: keep(object.status, status),
+  });
 }
 
 /** The name of a resource with its group, as RBAC and kubectl write it: `services`, `serviceexports.multicluster.x-k8s.io`. */

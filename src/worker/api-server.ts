@@ -39,6 +39,11 @@ interface ObjectList {
   readonly resourceVersion: string;
 }
 
+interface ListPage {
+  readonly items?: readonly KubernetesObject[] | null;
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+}
+
 /** A line of a watch. */
 export interface WatchEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
@@ -79,35 +84,22 @@ export class ApiServer {
   /**
    * Lists a whole resource, page by page. If the pages expire during the list (410), it starts again
    * without pages, so that the result always shows one moment.
+   * @param limit objects of a page; 0 for all at once
    */
-  async list(path: string, accept: string, signal: AbortSignal): Promise<ObjectList> {
-    try {
-      return await this.#listPages(path, accept, signal, this.#pageSize);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 410) throw error;
-      return this.#listPages(path, accept, signal, undefined);
-    }
-  }
-
-  async #listPages(
-    path: string,
-    accept: string,
-    signal: AbortSignal,
-    pageSize: number | undefined,
-  ): Promise<ObjectList> {
+  async list(path: string, accept: string, signal: AbortSignal, limit = this.#pageSize): Promise<ObjectList> {
     const items: KubernetesObject[] = [];
-    let token: string | undefined;
-    for (;;) {
-      const query = new URLSearchParams();
-      if (pageSize !== undefined) query.set("limit", String(pageSize));
-      if (token !== undefined) query.set("continue", token);
-      const page = await this.json<{
-        items?: KubernetesObject[] | null;
-        metadata?: { resourceVersion?: string; continue?: string };
-      }>(query.size === 0 ? path : `${path}?${query}`, signal, { accept });
-      for (const item of page.items ?? []) items.push(item);
-      token = page.metadata?.continue;
-      if (!token) return { items, resourceVersion: page.metadata?.resourceVersion ?? "" };
+    const query = new URLSearchParams(limit === 0 ? {} : { limit: String(limit) });
+    try {
+      for (;;) {
+        const page = await this.json<ListPage>(`${path}?${query}`, signal, { accept });
+        for (const item of page.items ?? []) items.push(item);
+        const { continue: token, resourceVersion = "" } = page.metadata ?? {};
+        if (!token) return { items, resourceVersion };
+        query.set("continue", token);
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 410) || limit === 0) throw error;
+      return this.list(path, accept, signal, 0);
     }
   }
 

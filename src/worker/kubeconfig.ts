@@ -104,27 +104,7 @@ interface KubeconfigFile {
 }
 
 /**
- * Reads the files that count: that of `--kubeconfig` alone, else those of KUBECONFIG, else ~/.kube/config.
- * @throws {SourceError} `KUBECONFIG_INVALID`
- */
-export function readKubeconfigFiles(
-  { kubeconfig }: KubeconfigOptions,
-  { variables }: KubeconfigPlaces,
-): KubeconfigFile[] {
-  if (kubeconfig !== undefined) {
-    const file = readFile(kubeconfig);
-    if (file.text === undefined) throw invalid(`the kubeconfig ${kubeconfig} does not exist`);
-    return [file];
-  }
-  const listed = (variables.KUBECONFIG ?? "").split(delimiter).filter((path) => path !== "");
-  if ((variables.KUBECONFIG ?? "") !== "") return [...new Set(listed)].map(readFile);
-  // As in client-go. In a pod the user has no entry in /etc/passwd, and may have no home.
-  const home = variables.HOME || variables.USERPROFILE;
-  return home ? [readFile(join(home, ".kube", "config"))] : [];
-}
-
-/**
- * What kubectl would talk to with these files, by the rules of client-go's `clientcmd`:
+ * What kubectl would talk to, by the rules of client-go's `clientcmd`:
  * - Missing and empty files do not count.
  * - The first file that has a `current-context` sets it, and the first one that has a cluster, a context or a user of a name sets all of it.
  * - A relative file name is relative to its kubeconfig, and so is a command with a slash.
@@ -135,11 +115,8 @@ export function readKubeconfigFiles(
  * meant. That is an error here: files without a chosen context, and a context whose cluster or user is missing.
  * @throws {SourceError} `KUBECONFIG_INVALID`
  */
-export function chooseKubeconfig(
-  files: readonly KubeconfigFile[],
-  { context: chosen }: KubeconfigOptions,
-  places: KubeconfigPlaces,
-): Kubeconfig {
+export function readKubeconfig(options: KubeconfigOptions, places: KubeconfigPlaces): Kubeconfig {
+  const files = readFiles(options, places);
   const clusters = new Map<string, KubeconfigCluster>();
   const contexts = new Map<string, { readonly cluster: string; readonly user: string }>();
   const users = new Map<string, { readonly path: string; readonly user: KubeconfigUser }>();
@@ -157,7 +134,7 @@ export function chooseKubeconfig(
     for (const { name, user } of config.users)
       if (!users.has(name)) users.set(name, { path, user: withPaths(user, from) });
   }
-  const contextName = chosen ?? current;
+  const contextName = options.context ?? current;
   if (contextName === "") {
     if (clusters.size + contexts.size + users.size > 0)
       throw invalid(
@@ -190,6 +167,20 @@ export function chooseKubeconfig(
     user: secure ? user : withoutCredentials(user),
     identity: found === undefined ? "no user" : `user ${JSON.stringify(context.user)} of ${found.path}`,
   };
+}
+
+/** Reads the files that count: that of `--kubeconfig` alone, else those of KUBECONFIG, else ~/.kube/config. */
+function readFiles({ kubeconfig }: KubeconfigOptions, { variables }: KubeconfigPlaces): KubeconfigFile[] {
+  if (kubeconfig !== undefined) {
+    const file = readFile(kubeconfig);
+    if (file.text === undefined) throw invalid(`the kubeconfig ${kubeconfig} does not exist`);
+    return [file];
+  }
+  const listed = (variables.KUBECONFIG ?? "").split(delimiter).filter((path) => path !== "");
+  if ((variables.KUBECONFIG ?? "") !== "") return [...new Set(listed)].map(readFile);
+  // As in client-go. In a pod the user has no entry in /etc/passwd, and may have no home.
+  const home = variables.HOME || variables.USERPROFILE;
+  return home ? [readFile(join(home, ".kube", "config"))] : [];
 }
 
 function readFile(path: string): KubeconfigFile {
@@ -262,31 +253,24 @@ function problemsOf(cluster: KubeconfigCluster, user: KubeconfigUser): string[] 
   const keys = isGiven(user["client-key"], user["client-key-data"]);
   const impersonated = isGiven(user["as-uid"], ...user["as-groups"], ...Object.keys(user["as-user-extra"]));
   const { exec, "auth-provider": provider } = user;
-  const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
-    [
-      proxy !== "" && !/^(?:https?|socks5):$/.test(URL.parse(proxy)?.protocol ?? ""),
-      "proxy-url must be an http, https or socks5 URL",
-    ],
-    [authorities === 2, "certificate-authority and certificate-authority-data exclude each other"],
-    [
-      authorities > 0 && cluster["insecure-skip-tls-verify"],
-      "insecure-skip-tls-verify and a certificate authority exclude each other",
-    ],
-    [certificates === 2, "client-certificate and client-certificate-data exclude each other"],
-    [certificates > 0 && keys === 0, "the client certificate has no client-key"],
-    [certificates > 0 && keys === 2, "client-key and client-key-data exclude each other"],
-    [
-      isGiven(user.username, user.password) > 0 && isGiven(user.token, user.tokenFile) > 0,
-      "a token and a password exclude each other",
-    ],
-    [impersonated > 0 && user.as === "", "as-uid, as-groups and as-user-extra need as"],
-  ];
-  const problems = checks.flatMap(([isWrong, problem]) => (isWrong ? problem : []));
   return [
-    ...problems,
-    ...(provider ? [describeAuthProvider(provider.name)] : []),
+    proxy !== "" &&
+      !/^(?:https?|socks5):$/.test(URL.parse(proxy)?.protocol ?? "") &&
+      "proxy-url must be an http, https or socks5 URL",
+    authorities === 2 && "certificate-authority and certificate-authority-data exclude each other",
+    authorities > 0 &&
+      cluster["insecure-skip-tls-verify"] &&
+      "insecure-skip-tls-verify and a certificate authority exclude each other",
+    certificates === 2 && "client-certificate and client-certificate-data exclude each other",
+    certificates > 0 && keys === 0 && "the client certificate has no client-key",
+    certificates > 0 && keys === 2 && "client-key and client-key-data exclude each other",
+    isGiven(user.username, user.password) > 0 &&
+      isGiven(user.token, user.tokenFile) > 0 &&
+      "a token and a password exclude each other",
+    impersonated > 0 && user.as === "" && "as-uid, as-groups and as-user-extra need as",
+    provider && describeAuthProvider(provider.name),
     ...(exec ? execProblems(exec) : []),
-  ];
+  ].filter((problem) => typeof problem === "string");
 }
 
 const EXEC_VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];

@@ -18,8 +18,8 @@ import {
   type SourceProblem,
   type SyncLogger,
 } from "./object-source.ts";
-import { type BackoffLimits, backoffPause, Failures, Wakeup } from "./pacing.ts";
-import { ResourceFeed } from "./resource-feed.ts";
+import { backoffPause, Failures, Wakeup } from "./pacing.ts";
+import { ResourceFeed, type SourceTimes } from "./resource-feed.ts";
 
 /** The API server and the options for reading it. */
 export interface KubernetesSourceOptions extends KubeconfigOptions {
@@ -30,23 +30,20 @@ export interface KubernetesSourceOptions extends KubeconfigOptions {
   readonly pods?: boolean;
   /** Whether the addresses of nodes are read, too, and not only their labels. Default false. */
   readonly nodeAddresses?: boolean;
-  /** Milliseconds between two discoveries of the served versions; a missing resource starts one at once. Default 30,000. */
-  readonly discoveryMilliseconds?: number;
-  /** Milliseconds until the objects of a resource that is not served any more are removed. Default 10,000. */
-  readonly goneAfterMilliseconds?: number;
-  /** Pauses after transient failures. Default 500 ms to 10 s. */
-  readonly backoff?: BackoffLimits;
-  /** Pauses after rejections that an operator must fix. Default 2 s to 60 s. */
-  readonly slowBackoff?: BackoffLimits;
-  /** Milliseconds of failures until the source reports them as a problem: an API server may restart. Default 5000. */
-  readonly problemAfterMilliseconds?: number;
+  /** Other times than those of a cluster, for tests. */
+  readonly times?: Partial<SourceTimes>;
   /** Objects for each page of a list. Default 500. */
   readonly pageSize?: number;
 }
 
-const BACKOFF = { first: 500, most: 10_000 };
-// An API server that is starting rejects requests that it allows a moment later.
-const SLOW_BACKOFF = { first: 2_000, most: 60_000 };
+const TIMES: SourceTimes = {
+  discovery: 30_000,
+  goneAfter: 10_000,
+  problemAfter: 5000,
+  backoff: { first: 500, most: 10_000 },
+  // An API server that is starting rejects requests that it allows a moment later.
+  slowBackoff: { first: 2_000, most: 60_000 },
+};
 
 /** A watch without events is confirmed about every 30 seconds; after twice that the API server is silent. */
 const SILENT_AFTER = 60_000;
@@ -61,7 +58,7 @@ export class KubernetesSource implements ObjectSource {
   readonly #feeds: readonly ResourceFeed[];
   readonly #absentSince = new Map<ResourceFeed, number>();
   readonly #discoverNow = new Wakeup();
-  readonly #backoff: BackoffLimits;
+  readonly #times: SourceTimes;
   readonly #discoveryFailures: Failures;
   #saidNoExports = false;
   #saidMisnamed = false;
@@ -71,16 +68,13 @@ export class KubernetesSource implements ObjectSource {
     this.#options = options;
     this.#listener = listener;
     this.api = new ApiServer(new ApiConnection(options, options.logger), options.pageSize);
-    this.#backoff = options.backoff ?? BACKOFF;
-    const problemAfter = options.problemAfterMilliseconds ?? 5000;
-    this.#discoveryFailures = new Failures(problemAfter);
+    this.#times = { ...TIMES, ...options.times };
+    this.#discoveryFailures = new Failures(this.#times.problemAfter);
     const context = {
-      problemAfter,
+      times: this.#times,
       api: this.api,
       listener,
       logger: options.logger,
-      backoff: this.#backoff,
-      slowBackoff: options.slowBackoff ?? SLOW_BACKOFF,
       rediscover: () => this.#discoverNow.wake(),
     };
     const unneeded = new Set<ObjectKind>();
@@ -152,7 +146,7 @@ export class KubernetesSource implements ObjectSource {
         this.#discoveryFailures.failed(error.code, performance.now());
         this.#options.logger.warn({ code: error.code, failures }, error.message);
         this.#listener.failed(error);
-        await this.#discoverNow.wait(backoffPause(failures, this.#backoff), signal);
+        await this.#discoverNow.wait(backoffPause(failures, this.#times.backoff), signal);
       }
     }
     for (const feed of this.#feeds) feed.stop();
@@ -160,14 +154,12 @@ export class KubernetesSource implements ObjectSource {
   }
 
   #nextDiscovery(): number {
-    const { discoveryMilliseconds = 30_000, goneAfterMilliseconds = 10_000 } = this.#options;
+    const { discovery, goneAfter, backoff } = this.#times;
     const unsettled = this.#feeds.some(
       ({ resource, synced, version }) => !resource.builtIn && !synced && version === undefined,
     );
-    if (unsettled) return backoffPause(2, this.#backoff);
-    return this.#absentSince.size > 0
-      ? Math.min(discoveryMilliseconds, goneAfterMilliseconds)
-      : discoveryMilliseconds;
+    if (unsettled) return backoffPause(2, backoff);
+    return this.#absentSince.size > 0 ? Math.min(discovery, goneAfter) : discovery;
   }
 
   #follow({ versions, conclusive, misnamed }: Discovery): void {
@@ -208,6 +200,6 @@ export class KubernetesSource implements ObjectSource {
     const now = performance.now();
     const since = this.#absentSince.get(feed) ?? now;
     this.#absentSince.set(feed, since);
-    return now - since >= (this.#options.goneAfterMilliseconds ?? 10_000);
+    return now - since >= this.#times.goneAfter;
   }
 }

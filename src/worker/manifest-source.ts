@@ -1,5 +1,6 @@
 import type { KubernetesObject } from "../extract/objects.ts";
 import { identifyObject } from "../extract/objects.ts";
+import { equalJson } from "../snapshot/json-value.ts";
 import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
 import {
   type ObjectSource,
@@ -124,7 +125,7 @@ export class ManifestSource implements ObjectSource {
     const before = this.#objects;
     this.#objects = new Map(objects.map((object) => [JSON.stringify(identifyObject(object)), object]));
     const gone = [...before].filter(([key]) => !this.#objects.has(key));
-    const changed = [...this.#objects].filter(([key, object]) => before.get(key) !== object);
+    const changed = [...this.#objects].filter(([key, object]) => !equalJson(before.get(key), object));
     for (const [, object] of gone) this.#listener.delete(object);
     for (const [, object] of changed) this.#listener.upsert(object);
     const { directory, logger } = this.#options;

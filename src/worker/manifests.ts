@@ -28,7 +28,6 @@ interface KnownFile extends ManifestFile {
 export class ManifestDirectory {
   readonly #directory: string;
   #files = new Map<string, KnownFile>();
-  readonly #impliedNamespaces = new Map<string, KubernetesObject>();
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -46,16 +45,7 @@ export class ManifestDirectory {
       if (file !== undefined) files.set(path, file);
     }
     this.#files = files;
-    return combine([...files.values()], (name) => this.#implyNamespace(name));
-  }
-
-  #implyNamespace(name: string): KubernetesObject {
-    let object = this.#impliedNamespaces.get(name);
-    if (object === undefined) {
-      object = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
-      this.#impliedNamespaces.set(name, object);
-    }
-    return object;
+    return combine([...files.values()]);
   }
 
   async #readFile(path: string): Promise<KnownFile | undefined> {
@@ -124,10 +114,7 @@ function isKustomization(name: string): boolean {
 }
 
 // As with `kubectl apply`: of two manifests of one object the later one counts.
-function combine(
-  files: readonly ManifestFile[],
-  implyNamespace: (name: string) => KubernetesObject,
-): Manifests {
+function combine(files: readonly ManifestFile[]): Manifests {
   const problems = files.flatMap((file) => file.problems);
   const objects = new Map<string, ManifestObject>();
   const implied = new Map<string, ManifestObject>();
@@ -148,7 +135,8 @@ function combine(
   for (const [name, { file, line, column }] of implied) {
     const key = JSON.stringify(["Namespace", "", "", name]);
     if (objects.has(key)) continue;
-    objects.set(key, { object: implyNamespace(name), file, line, column });
+    const object = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    objects.set(key, { object, file, line, column });
   }
   return {
     objects: [...objects.values()],

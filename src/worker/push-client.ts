@@ -306,49 +306,39 @@ function newestOf(one: number | undefined, other: number | undefined): number | 
  * at any size of the state.
  */
 class UnsentChanges {
-  /** By table, then by key; undefined where the gateway has no entry. */
-  readonly #before = new Map<ChangingPart, Map<string, unknown>>();
+  /** By part and key; `before` is undefined where the gateway has no entry. */
+  readonly #changes = new Map<string, { part: ChangingPart; key: string; before: unknown }>();
 
-  /** Notes a change of the state. One that takes back another is as if neither had been. */
+  /** Notes a change of the state. Two that cancel out are none. */
   readonly follow: ChangeFollower = (part, key, before, after) => {
-    const entries = this.#entriesOf(part);
-    if (!entries.has(key)) entries.set(key, before);
-    else if (entries.get(key) === after) entries.delete(key);
+    const id = `${part} ${key}`;
+    const held = this.#changes.get(id);
+    if (held === undefined) this.#changes.set(id, { part, key, before });
+    else if (held.before === after) this.#changes.delete(id);
   };
 
   /** The smallest patch that gives the gateway the state as it is now; undefined if it has that. Forgets entries that are as before. */
   toPatch(state: ExtractedState): SnapshotPatch | undefined {
     const patch: Record<string, unknown> = {};
-    for (const [part, entries] of this.#before)
-      for (const [key, before] of entries) {
-        const change = diffEntry(before, state.entry(part, key));
-        if (change === undefined) entries.delete(key);
-        else if (part === "topology") patch[part] = change;
-        else {
-          patch[part] ??= {};
-          (patch[part] as Record<string, unknown>)[key] = change;
-        }
+    for (const [id, { part, key, before }] of this.#changes) {
+      const change = diffEntry(before, state.entry(part, key));
+      if (change === undefined) this.#changes.delete(id);
+      else if (part === "topology") patch[part] = change;
+      else {
+        patch[part] ??= {};
+        (patch[part] as Record<string, unknown>)[key] = change;
       }
+    }
     return Object.keys(patch).length === 0 ? undefined : patch;
   }
 
   /** Takes the changes since these were sent: the gateway did not take them. */
   add(later: UnsentChanges): void {
-    for (const [part, entries] of later.#before) {
-      const mine = this.#entriesOf(part);
-      for (const [key, before] of entries) if (!mine.has(key)) mine.set(key, before);
-    }
+    for (const [id, change] of later.#changes) if (!this.#changes.has(id)) this.#changes.set(id, change);
   }
 
   get isEmpty(): boolean {
-    for (const { size } of this.#before.values()) if (size > 0) return false;
-    return true;
-  }
-
-  #entriesOf(part: ChangingPart): Map<string, unknown> {
-    const entries = this.#before.get(part) ?? new Map<string, unknown>();
-    this.#before.set(part, entries);
-    return entries;
+    return this.#changes.size === 0;
   }
 }
 

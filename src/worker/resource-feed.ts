@@ -15,17 +15,26 @@ const FAILURES_WHILE_STARTING = 8;
 /** Statuses that do not depend on the request: they concern credentials or the load of the API server. */
 const UNRELATED = new Set([401, 403, 429, 503]);
 
+/** Times of a source in milliseconds. */
+export interface SourceTimes {
+  /** Between two discoveries of the served versions; a missing resource starts one at once. */
+  readonly discovery: number;
+  /** Until the objects of a resource that is not served any more are removed. */
+  readonly goneAfter: number;
+  /** Of failures until the source reports them as a problem: an API server may restart. */
+  readonly problemAfter: number;
+  /** Pauses after transient failures. */
+  readonly backoff: BackoffLimits;
+  /** Pauses after rejections that an operator must fix. */
+  readonly slowBackoff: BackoffLimits;
+}
+
 /** The context of a feed, from its source. */
 interface FeedContext {
   readonly api: ApiServer;
   readonly listener: SourceListener;
   readonly logger: SyncLogger;
-  /** Pauses after transient failures. */
-  readonly backoff: BackoffLimits;
-  /** Pauses after rejections that an operator must fix. */
-  readonly slowBackoff: BackoffLimits;
-  /** Milliseconds of failures until they are a problem. */
-  readonly problemAfter: number;
+  readonly times: SourceTimes;
   /** The API server does not know the resource. */
   readonly rediscover: () => void;
 }
@@ -57,7 +66,7 @@ export class ResourceFeed {
   constructor(resource: ApiResource, context: FeedContext) {
     this.resource = resource;
     this.#context = context;
-    this.failures = new Failures(context.problemAfter);
+    this.failures = new Failures(context.times.problemAfter);
   }
 
   /** Reads another version from now on. Reported objects stay until it has been listed. */
@@ -189,7 +198,7 @@ export class ResourceFeed {
 
   /** Reports a failure. Returns the pause after it, in milliseconds. */
   #failed(cause: unknown): number {
-    const { api, listener, logger, rediscover, backoff, slowBackoff } = this.#context;
+    const { api, listener, logger, rediscover, times } = this.#context;
     const { resource, group, optional } = this.resource;
     const now = performance.now();
     this.#failures = now - this.#failedAt > FORGOTTEN_AFTER ? 1 : this.#failures + 1;
@@ -208,26 +217,21 @@ export class ResourceFeed {
       status !== undefined &&
       this.#failures <= FAILURES_WHILE_STARTING &&
       now - (this.confirmedAt ?? Number.NEGATIVE_INFINITY) < STARTING_FOR;
-    const permanent = error.permanent && !starting;
-    if (starting) {
-      logger.warn(
-        fields,
-        `rejected, possibly because the API server has just started; trying again. ${error.message}`,
-      );
-      listener.failed(error);
-    } else if (isLeftOut) {
+    if (isLeftOut && !starting) {
       if (this.#failures === 1 || this.#failures === FAILURES_WHILE_STARTING + 1)
         logger.warn(fields, `${error.message}; continuing without it`);
       this.confirmedAt = undefined;
       this.synced = true;
       listener.changed();
     } else {
-      if (error.permanent) logger.error(fields, error.message);
-      else logger.warn(fields, error.message);
+      const hint = starting
+        ? "rejected, possibly because the API server has just started; trying again. "
+        : "";
+      logger[error.permanent && !starting ? "error" : "warn"](fields, hint + error.message);
       listener.failed(error);
     }
     if (error.code === "RESOURCE_NOT_SERVED") rediscover();
-    return backoffPause(this.#failures, permanent ? slowBackoff : backoff);
+    return backoffPause(this.#failures, error.permanent && !starting ? times.slowBackoff : times.backoff);
   }
 }
 
@@ -242,28 +246,26 @@ function objectKey({ metadata }: KubernetesObject): string {
 function explainFailure(resource: ApiResource, cause: unknown, identity: string): SourceError {
   if (cause instanceof SourceError) return cause;
   const name = nameOf(resource);
-  const text = describeCauses(cause);
+  const explain = (code: string, isPermanent: boolean, message: string) =>
+    new SourceError(code, `${message} ${describeCauses(cause)}`, isPermanent, cause);
   switch (cause instanceof ApiError ? cause.status : undefined) {
     case 401:
-      return new SourceError(
+      return explain(
         "API_UNAUTHENTICATED",
-        `the API server does not accept the credentials of ${identity} (401) for ${name}; renew them there, they count without a restart. ${text}`,
         true,
-        cause,
+        `the API server does not accept the credentials of ${identity} (401) for ${name}; renew them there, they count without a restart.`,
       );
     case 403: {
       const rule = { apiGroups: [resource.group], resources: [resource.resource], verbs: ["list", "watch"] };
-      const message = `RBAC forbids to list and watch ${name}: add the rule ${JSON.stringify(rule)} to the ClusterRole of the sync worker (infra/kubernetes has it). ${text}`;
-      return new SourceError("RBAC_FORBIDDEN", message, true, cause);
+      const message = `RBAC forbids to list and watch ${name}: add the rule ${JSON.stringify(rule)} to the ClusterRole of the sync worker (infra/kubernetes has it).`;
+      return explain("RBAC_FORBIDDEN", true, message);
     }
-    case 404:
-      return new SourceError(
-        "RESOURCE_NOT_SERVED",
-        `the API server no longer serves ${name} at ${resourcePath(resource, "*")}; looking for another version. ${text}`,
-        false,
-        cause,
-      );
+    case 404: {
+      const path = resourcePath(resource, "*");
+      const message = `the API server no longer serves ${name} at ${path}; looking for another version.`;
+      return explain("RESOURCE_NOT_SERVED", false, message);
+    }
     default:
-      return new SourceError("API_UNREACHABLE", `${name} cannot be read: ${text}`, false, cause);
+      return explain("API_UNREACHABLE", false, `${name} cannot be read:`);
   }
 }

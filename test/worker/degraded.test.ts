@@ -59,10 +59,7 @@ describe("problems of an API server", () => {
         kubeconfig: join(folder, "kubeconfig"),
         clusterIdGiven: true,
         logger: new KeptLogs(),
-        backoff: pauses,
-        slowBackoff: pauses,
-        discoveryMilliseconds: 50,
-        problemAfterMilliseconds: 50,
+        times: { backoff: pauses, slowBackoff: pauses, discovery: 50, problemAfter: 50 },
       },
       LISTENER,
     );

@@ -60,11 +60,14 @@ async function start(more: Partial<KubernetesSourceOptions> = {}) {
       clusterIdGiven: true,
       logger: logs,
       pageSize: 2,
-      discoveryMilliseconds: 50,
-      goneAfterMilliseconds: 60,
-      backoff: { first: 10, most: 100 },
-      slowBackoff: { first: 20, most: 100 },
       ...more,
+      times: {
+        discovery: 50,
+        goneAfter: 60,
+        backoff: { first: 10, most: 100 },
+        slowBackoff: { first: 20, most: 100 },
+        ...more.times,
+      },
     },
     {
       upsert: (object) => {
@@ -306,7 +309,7 @@ test("notices new CRDs, and removes the objects of deleted CRDs after a while", 
 test("ignores the API group of KEP-1645's examples, and logs the right one once", async () => {
   api.served.set("multicluster.k8s.io", ["v1alpha1"]);
   api.put("/apis/multicluster.k8s.io/serviceexports", serviceExport("shop/z"));
-  await start({ discoveryMilliseconds: 5 });
+  await start({ times: { discovery: 5 } });
   await becomes("abcde");
   await until(() => expect(pages("/apis").length).toBeGreaterThan(4));
   const lines = logs.lines.filter((line) => line.includes("multicluster.k8s.io, which is not read"));
@@ -342,7 +345,7 @@ test.each(["/api/v1/services", "/api/v1/nodes"])(
   async (path) => {
     api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
     const never = { first: 3_600_000, most: 3_600_000 };
-    await start({ backoff: { first: 100, most: 1000 }, slowBackoff: never });
+    await start({ times: { backoff: { first: 100, most: 1000 }, slowBackoff: never } });
     await becomes("abcde");
     api.refuse.set(path, 403);
     api.closeWatches("destroy");
@@ -390,7 +393,7 @@ test("sends no request after a stop in the middle of a list", async () => {
   const held = Promise.withResolvers<void>();
   api.beforePage = () => held.promise;
   // Discovery goes on by itself: a request of it that is on its way would arrive after the stop.
-  await start({ discoveryMilliseconds: 3_600_000 });
+  await start({ times: { discovery: 3_600_000 } });
   for (const list of ["services", "endpointslices", "serviceexports", "serviceimports"])
     await until(() => expect(api.seen.filter((url) => url.includes(`/${list}?`)).length).toBe(1));
   stop.abort();
