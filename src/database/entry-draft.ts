@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject, ownMember } from "../snapshot/json-value.ts";
 import type { EntryPatch } from "../snapshot/lines/patch-line.ts";
-import { patchValue } from "../snapshot/lines/patch-value.ts";
 import type { EntryPlan } from "../snapshot/lines/split-patch.ts";
-import { splitPatch } from "../snapshot/lines/split-patch.ts";
+import { patchValue, splitPatch } from "../snapshot/lines/split-patch.ts";
 import { entryValue } from "./reader.ts";
 
 /** Characters from which on a part takes no more members. A line of 1,000 members has more. */

@@ -1,3 +1,4 @@
+import { bytesToHex } from "@noble/hashes/utils.js";
 import { formatAddress, usableAddress } from "../dns/address.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import type { ClustersetService } from "../merge/clusterset.ts";
@@ -8,6 +9,7 @@ import {
   isLabelValue,
   isQualifiedName,
 } from "../snapshot/desired-line.ts";
+import { encodeUtf8 } from "../snapshot/lines/json-syntax.ts";
 import { sha256Of } from "../snapshot/parse.ts";
 import type { Endpoint, EndpointPort, ExportedService, ServicePort } from "../snapshot/schema.ts";
 
@@ -27,7 +29,7 @@ export interface DesiredService {
   readonly slices: readonly ExporterSlice[];
 }
 
-const OBJECT_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
  * The objects of a service in each importing cluster (KEP-1645, Importing Services): they follow from the merged service that queries are answered
@@ -39,7 +41,7 @@ export function deriveService(
   reachOf: (clusterId: string) => Reach,
 ): DesiredService | undefined {
   if (service === undefined || declared === undefined || service.exporters.length === 0) return undefined;
-  if (!OBJECT_NAME.test(service.name) || !OBJECT_NAME.test(service.namespace)) return undefined;
+  if (!LABEL.test(service.name) || !LABEL.test(service.namespace)) return undefined;
   const exports = new Map(
     declared.contributions.flatMap(({ clusterId, exported }) =>
       exported === undefined ? [] : [[clusterId, exported] as const],
@@ -184,7 +186,7 @@ function sliceEndpoints(ports: readonly SlicePort[], endpoints: Iterable<Endpoin
       endpoint: before === undefined ? endpoint : unite(before.endpoint, endpoint),
     });
   }
-  const portsHash = hexOf(sha256Of(asciiOf(JSON.stringify(ports))));
+  const portsHash = bytesToHex(sha256Of(encodeUtf8(JSON.stringify(ports))).subarray(0, 5));
   return (["IPv4", "IPv6"] as const).flatMap((addressType) => {
     const sorted = [...byKey[addressType].values()].sort((one, other) => (one.key < other.key ? -1 : 1));
     const name = `${addressType === "IPv4" ? "v4" : "v6"}-${portsHash}`;
@@ -215,13 +217,11 @@ function* split(
       yield [`${own}-${from / MOST_ENDPOINTS}`, sorted.slice(from, from + MOST_ENDPOINTS)];
 }
 
-const HOST_LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
-
 /** An endpoint with the members that differ from the defaults, without a host name that an API server rejects. */
 function plain({ hostname, ready, serving, terminating, zone }: Endpoint, address: string): Endpoint {
   return {
     address,
-    ...(hostname !== undefined && HOST_LABEL.test(hostname) ? { hostname } : {}),
+    ...(hostname !== undefined && LABEL.test(hostname) ? { hostname } : {}),
     ...(ready === false ? { ready } : {}),
     ...(serving === false ? { serving } : {}),
     ...(terminating === true ? { terminating } : {}),
@@ -261,16 +261,6 @@ function hashOf(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-/** 40 bits. */
-function hexOf(digest: Uint8Array): string {
-  return Array.from(digest.subarray(0, 5), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** The bytes of a text of ASCII, which usable ports are. */
-function asciiOf(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
 /** Bytes of all annotations of an object that an API server takes; a fourth of it is left to others. */

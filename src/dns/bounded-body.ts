@@ -10,11 +10,16 @@ export async function readAtMost(
     if (length > most) return undefined;
     chunks.push(chunk);
   }
-  const bytes = new Uint8Array(length);
+  return joinBytes(chunks, length);
+}
+
+/** @param length of all pieces */
+export function joinBytes(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(length);
   let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.length;
   }
-  return bytes;
+  return joined;
 }

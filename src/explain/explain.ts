@@ -8,13 +8,15 @@ import {
   type Explanation,
   foldedName,
   NOTHING,
+  notServed,
   type ServedName,
   servedName,
+  type Verdict,
+  verdict,
 } from "./explanation.ts";
-import { type Facts, notServed, type Verdict, verdict } from "./facts.ts";
 import { type KnownNames, nearZones, withSvc } from "./near.ts";
 import { type AnsweredQuestion, labelsOf, readSubject, type Subject } from "./question.ts";
-import type { ServiceExplainer } from "./service.ts";
+import type { Facts, ServiceExplainer } from "./service.ts";
 
 /** What answers come from, as far as it exists for the client. */
 export interface ExplainSource {

@@ -3,7 +3,7 @@ import { readReverseName } from "../dns/reverse.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { findSet } from "../zone/record-block.ts";
 import type { World } from "../zone/world.ts";
-import { readSubject, type Subject } from "./question.ts";
+import { type NamedService, readSubject, type Subject } from "./question.ts";
 import type { ExplainedService as ServiceSchema, Written } from "./schema.ts";
 
 /** What an answer is, in one word. Stable. */
@@ -80,6 +80,23 @@ export interface Explanation {
   readonly suggestions: readonly Suggestion[];
   /** What this host cannot tell, as sentences. */
   readonly omitted: readonly string[];
+}
+
+/** What an answer is, in a word and a sentence, and what was perhaps meant. */
+export type Verdict = Pick<Explanation, "code" | "message" | "suggestions">;
+
+/** A verdict. */
+export function verdict(
+  code: Verdict["code"],
+  message: string,
+  suggestions: readonly Suggestion[] = [],
+): Verdict {
+  return { code, message, suggestions };
+}
+
+/** The verdict on a name of a service, where nothing more is known of the service. */
+export function notServed({ name, namespace }: NamedService): Verdict {
+  return verdict("NO_SUCH_NAME", `No name ${name}.${namespace} is served with these labels before it.`);
 }
 
 /** The lists of an explanation that has nothing to say. */

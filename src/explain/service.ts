@@ -19,10 +19,31 @@ import { isLocalityView } from "../zone/frame.ts";
 import { portsIn } from "../zone/kinds/clusterset.ts";
 import { addressLabel, clusterIdLabels, isHostLabel, portLabels } from "../zone/kinds/endpoint-records.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
-import type { ExplainedRecord, ExplainedService } from "./explanation.ts";
-import { type Facts, notServed, type Verdict, verdict } from "./facts.ts";
-import { nearPrefixes, nearServices, servicesIn } from "./near.ts";
-import type { NamedService, Subject } from "./question.ts";
+import {
+  type ExplainedRecord,
+  type ExplainedService,
+  notServed,
+  type ServedName,
+  type Verdict,
+  verdict,
+} from "./explanation.ts";
+import { type KnownNames, nearPrefixes, nearServices, servicesIn } from "./near.ts";
+import type { AnsweredQuestion, NamedService, Subject } from "./question.ts";
+
+/** What a verdict rests on. */
+export interface Facts {
+  readonly question: AnsweredQuestion;
+  /** Undefined for reverse names. */
+  readonly subject: Subject | undefined;
+  /** Undefined for names of no service, and on hosts that do not merge. */
+  readonly account: ServiceAccount | undefined;
+  /** Those of the service. */
+  readonly findings: readonly ClusterFinding[];
+  readonly known: KnownNames;
+  /** Whether the service is too large to be explained. */
+  readonly isTooLarge: boolean;
+  readonly served: ServedName | "missing" | undefined;
+}
 
 /** The addresses that a service has in a view. @param view the name of a view; undefined for outside */
 export function addressesIn(

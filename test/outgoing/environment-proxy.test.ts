@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ProxyInvalid, proxyOf } from "../../src/outgoing/environment-proxy.ts";
+import { ProxyInvalid, proxyOf } from "../../src/outgoing/dispatcher.ts";
 
 const PROXY = "http://proxy.example:3128";
 const of = (url: string, environment: Record<string, string>) => proxyOf(new URL(url), environment)?.origin;

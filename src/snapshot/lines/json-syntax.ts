@@ -1,3 +1,4 @@
+import { joinBytes } from "../../dns/bounded-body.ts";
 import { isJsonObject, PROTOTYPE_KEY } from "../json-value.ts";
 import type { LineLimits } from "./patch-line.ts";
 
@@ -191,7 +192,7 @@ export class LineSplitter {
         this.#pieces.push(part.slice());
         return;
       }
-      const line = this.#pieces.length === 0 ? part : join([...this.#pieces, part], this.#bytes);
+      const line = this.#pieces.length === 0 ? part : joinBytes([...this.#pieces, part], this.#bytes);
       this.#pieces = [];
       this.#bytes = 0;
       this.lines++;
@@ -199,16 +200,6 @@ export class LineSplitter {
       start = end;
     }
   }
-}
-
-function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const joined = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    joined.set(piece, at);
-    at += piece.length;
-  }
-  return joined;
 }
 
 /** Why lines cannot be read. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { isJsonObject, type JsonObject } from "../json-value.ts";
-import { COLLECTIONS, type Collection, SINGLES } from "../parse.ts";
+import { isJsonObject, type JsonObject, mergePatch, ownMember } from "../json-value.ts";
+import { COLLECTIONS, type Collection, collectIssues, formatPath, type PathStep, SINGLES } from "../parse.ts";
 import { ClusterSnapshot } from "../schema.ts";
 import type { Single } from "./patch-line.ts";
 
@@ -143,7 +143,8 @@ export interface FieldsPlan {
 export type EntryPlan = WholePlan | TablePlan | FieldsPlan;
 
 function planOf(given: z.ZodType): EntryPlan {
-  const schema = given instanceof z.ZodOptional ? (given.unwrap() as z.ZodType) : given;
+  const isWrapped = given instanceof z.ZodOptional || given instanceof z.ZodDefault;
+  const schema = isWrapped ? (given.unwrap() as z.ZodType) : given;
   if (schema instanceof z.ZodRecord)
     return {
       kind: "table",
@@ -161,16 +162,81 @@ function planOf(given: z.ZodType): EntryPlan {
   return { kind: "whole", schema };
 }
 
-function unwrapDefault(schema: z.ZodType): z.ZodType {
-  return schema instanceof z.ZodDefault ? (schema.unwrap() as z.ZodType) : schema;
-}
-
 /** Of each collection: the plans of its keys and its entries. */
 export const COLLECTION_PLANS = Object.fromEntries(
-  COLLECTIONS.map((name) => [name, planOf(unwrapDefault(ClusterSnapshot.shape[name]))]),
+  COLLECTIONS.map((name) => [name, planOf(ClusterSnapshot.shape[name])]),
 ) as unknown as Readonly<Record<Collection, TablePlan>>;
 
 /** Of each single value: its plan. */
 export const SINGLE_PLANS = Object.fromEntries(
   SINGLES.map((name) => [name, planOf(ClusterSnapshot.shape[name])]),
 ) as unknown as Readonly<Record<Single, WholePlan>>;
+
+/** Called with each error. */
+type Report = (path: string, message: string) => void;
+
+/**
+ * Applies a merge patch (RFC 7396) to a valid value, and validates what it changes.
+ * @returns `before` itself if nothing changed; after an error it is of no use
+ */
+export function patchValue(
+  plan: EntryPlan,
+  before: unknown,
+  patch: unknown,
+  path: readonly PathStep[],
+  report: Report,
+): unknown {
+  if (plan.kind === "whole" || !isJsonObject(patch)) {
+    const merged = mergePatch(before, patch);
+    return merged === before ? before : check(plan.schema, merged, path, report);
+  }
+  const held = isJsonObject(before) ? before : undefined;
+  let after: Record<string, unknown> | undefined = held === undefined ? {} : undefined;
+  for (const name of Object.keys(patch)) {
+    const here = [...path, name];
+    const member = memberPlan(plan, name, here, report);
+    if (member === undefined) continue;
+    const change = patch[name];
+    if (change === null && plan.kind === "fields" && plan.required.includes(name)) {
+      check(member.schema, undefined, here, report);
+      continue;
+    }
+    const old = held === undefined ? undefined : ownMember(held, name);
+    const now = change === null ? undefined : patchValue(member, old, change, here, report);
+    if (now === old) continue;
+    after ??= { ...held };
+    if (now === undefined) delete after[name];
+    else after[name] = now;
+  }
+  if (held === undefined && plan.kind === "fields")
+    // A field that was given and is wrong is an error already.
+    for (const name of plan.required)
+      if (!Object.hasOwn(after!, name) && !Object.hasOwn(patch, name))
+        check(plan.fields.get(name)!.schema, undefined, [...path, name], report);
+  return after ?? before;
+}
+
+/** The plan of a member; undefined, with an error, if there is none of this name. */
+function memberPlan(
+  plan: TablePlan | FieldsPlan,
+  name: string,
+  path: readonly PathStep[],
+  report: Report,
+): EntryPlan | undefined {
+  if (plan.kind === "table") {
+    const checked = plan.key.safeParse(name);
+    if (checked.success) return plan.member;
+    report(formatPath(path), `is not a valid key: ${checked.error.issues[0]?.message}`);
+    return undefined;
+  }
+  const field = plan.fields.get(name);
+  if (field === undefined) report(formatPath(path), "is not a known field");
+  return field;
+}
+
+function check(schema: z.ZodType, value: unknown, path: readonly PathStep[], report: Report): unknown {
+  const checked = schema.safeParse(value);
+  if (checked.success) return checked.data;
+  for (const issue of collectIssues(checked.error, path)) report(issue.path, issue.message);
+  return undefined;
+}
