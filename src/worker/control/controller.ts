@@ -7,7 +7,7 @@ import { type BackoffLimits, backoffPause, pause } from "../pacing.ts";
 import type { ControlStatus } from "../sync.ts";
 import { ApiWriter, pluralOf } from "./api-writer.ts";
 import { ClusterObjects } from "./cluster-objects.ts";
-import { applyCrd, ClusterProperties, logServed, type ServedVersions } from "./crds.ts";
+import { applyCrd, logServed, PROPERTIES_KEY, reconcileProperties, type ServedVersions } from "./crds.ts";
 import { DesiredState, followDesiredState } from "./desired.ts";
 import { EventRecorder } from "./events.ts";
 import { Leader } from "./leader.ts";
@@ -45,7 +45,6 @@ export class Controller {
   #state: DesiredState;
   readonly #writer: ApiWriter;
   readonly #events: EventRecorder;
-  readonly #properties: ClusterProperties | undefined;
   readonly #pruned: PrunedFields;
   /** As logged last. */
   #served: ServedVersions | undefined;
@@ -57,9 +56,6 @@ export class Controller {
     this.#writer = new ApiWriter(options.api);
     this.#events = new EventRecorder(this.#writer, options.identity, options.logger);
     this.objects = new ClusterObjects((key) => this.#touch(key));
-    const { clusterId, clusterset } = options;
-    const touched = () => this.#touch(ClusterProperties.KEY);
-    this.#properties = clusterset ? new ClusterProperties(clusterId, clusterset, touched) : undefined;
     this.#pruned = new PrunedFields((object, path) => this.#reportPruned(object, path));
   }
 
@@ -73,12 +69,12 @@ export class Controller {
   }
 
   upsert(object: KubernetesObject): void {
-    if (object.kind === "ClusterProperty") this.#properties?.upsert(object);
+    if (object.kind === "ClusterProperty") this.#touch(PROPERTIES_KEY);
     else this.objects.upsert(object);
   }
 
   delete(object: KubernetesObject): void {
-    if (object.kind === "ClusterProperty") this.#properties?.delete(object);
+    if (object.kind === "ClusterProperty") this.#touch(PROPERTIES_KEY);
     else this.objects.delete(object);
   }
 
@@ -143,8 +139,7 @@ export class Controller {
   }
 
   #allKeys(): Set<string> {
-    const own = this.#properties === undefined ? [] : [ClusterProperties.KEY];
-    return new Set([...own, ...this.#state.keys(), ...this.objects.keys()]);
+    return new Set([PROPERTIES_KEY, ...this.#state.keys(), ...this.objects.keys()]);
   }
 
   #touch(key: string): void {
@@ -155,7 +150,7 @@ export class Controller {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const { clusterId } = this.#options;
+    const { clusterId, clusterset } = this.#options;
     const { serviceimports: version, clusterproperties } = this.#options.served();
     const context = {
       clusterId,
@@ -168,8 +163,8 @@ export class Controller {
       pruned: this.#pruned,
       now: () => toTime(Date.now()),
     };
-    if (key === ClusterProperties.KEY) {
-      if (clusterproperties !== undefined) await this.#properties?.reconcile(clusterproperties, context);
+    if (key === PROPERTIES_KEY) {
+      if (clusterset && clusterproperties) await reconcileProperties(context, clusterset, clusterproperties);
       return;
     }
     // `changed` has logged it, and adds all keys when the CRD is there.

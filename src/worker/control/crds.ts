@@ -1,7 +1,6 @@
-import type { KubernetesObject } from "../../extract/objects.ts";
 import { ABOUT_GROUP, CLUSTER_ID_PROPERTY } from "../../extract/objects.ts";
 import type { SyncLogger } from "../object-source.ts";
-import { isManaged, type ManagedObject, MULTICLUSTER_GROUP, mark } from "./objects.ts";
+import { isManaged, MULTICLUSTER_GROUP, mark } from "./objects.ts";
 import type { ReconcileContext } from "./reconcile.ts";
 
 /** The version in which the API server serves each resource that the control plane writes; undefined while its CRD is missing. */
@@ -54,53 +53,37 @@ function resourcesOf(served: ServedVersions): (keyof ServedVersions)[] {
   return (Object.keys(GROUPS) as (keyof ServedVersions)[]).filter((resource) => resource in served);
 }
 
-type PropertyContext = Pick<ReconcileContext, "writes" | "signal" | "foreign">;
+/** The key under which ClusterProperties are worked on: no service has one without a slash. */
+export const PROPERTIES_KEY = "clusterproperties";
 
-/** The ClusterProperty that names the clusterset (KEP-2149). */
-const CLUSTERSET_PROPERTY = "clusterset.k8s.io";
-
-/** The ClusterProperties that say which cluster of which clusterset this is (KEP-2149), for clusters whose operator wants them written. */
-export class ClusterProperties {
-  /** The key under which they are worked on: no service has one without a slash. */
-  static readonly KEY = "clusterproperties";
-  readonly #values: ReadonlyMap<string, string>;
-  readonly #held = new Map<string, ManagedObject>();
-  readonly #touched: () => void;
-
-  constructor(clusterId: string, clusterset: string, touched: () => void) {
-    this.#values = new Map([
-      [CLUSTER_ID_PROPERTY, clusterId],
-      [CLUSTERSET_PROPERTY, clusterset],
-    ]);
-    this.#touched = touched;
-  }
-
-  /** Takes an object from a watch. */
-  upsert(object: KubernetesObject): void {
-    const property = object as unknown as ManagedObject;
-    if (!this.#values.has(property.metadata.name)) return;
-    this.#held.set(property.metadata.name, property);
-    this.#touched();
-  }
-
-  delete(object: KubernetesObject): void {
-    if (this.#held.delete(String(object.metadata?.name))) this.#touched();
-  }
-
-  /** Writes those that are missing or ours with another value. Somebody else's stays, even with another value. @throws {ApiError} */
-  async reconcile(version: string, { writes, signal, foreign }: PropertyContext): Promise<void> {
-    for (const [name, value] of this.#values) {
-      const wanted = mark({
-        apiVersion: `${ABOUT_GROUP}/${version}`,
-        kind: "ClusterProperty",
-        metadata: { namespace: "", name },
-        spec: { value },
-      });
-      const held = this.#held.get(name) ?? (await writes.read(wanted, signal));
-      const { value: now } = (held?.spec ?? {}) as { readonly value?: unknown };
-      if (held !== undefined && now === value) continue;
-      if (held !== undefined && !isManaged(held)) foreign(held);
-      else this.#held.set(name, await writes.apply(wanted, signal));
-    }
+/**
+ * Writes the ClusterProperties that say which cluster of which clusterset this is (KEP-2149), for clusters whose operator wants them written: those that
+ * are missing or ours with another value. Somebody else's stays, even with another value.
+ * @param version in which the API server serves them
+ * @throws {ApiError}
+ */
+export async function reconcileProperties(
+  {
+    clusterId,
+    writes,
+    signal,
+    foreign,
+  }: Pick<ReconcileContext, "clusterId" | "writes" | "signal" | "foreign">,
+  clusterset: string,
+  version: string,
+): Promise<void> {
+  const values = { [CLUSTER_ID_PROPERTY]: clusterId, "clusterset.k8s.io": clusterset };
+  for (const [name, value] of Object.entries(values)) {
+    const wanted = mark({
+      apiVersion: `${ABOUT_GROUP}/${version}`,
+      kind: "ClusterProperty",
+      metadata: { namespace: "", name },
+      spec: { value },
+    });
+    const held = await writes.read(wanted, signal);
+    const { value: now } = (held?.spec ?? {}) as { readonly value?: unknown };
+    if (now === value) continue;
+    if (held !== undefined && !isManaged(held)) foreign(held);
+    else await writes.apply(wanted, signal);
   }
 }

@@ -1,7 +1,7 @@
 import type { GatewayRequests } from "../gateway-requests.ts";
 import type { SyncLogger } from "../object-source.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
-import type { ClusterProperties } from "./crds.ts";
+import { reconcileProperties } from "./crds.ts";
 import { DesiredState, readDesiredState } from "./desired.ts";
 import { type ManagedObject, nameOf, toTime } from "./objects.ts";
 import { PrunedFields } from "./pruned-fields.ts";
@@ -15,8 +15,8 @@ interface PlanOptions {
   /** Every object that was listed, also those of somebody else, by `listedKey`. The plan's own objects are added. */
   readonly listed: Map<string, ManagedObject>;
   readonly version: string;
-  /** With the version in which they are served, if they are to be written. */
-  readonly properties?: { readonly version: string; readonly wanted: ClusterProperties } | undefined;
+  /** The name of the clusterset and the version in which ClusterProperties are served, if they are to be written. */
+  readonly properties?: { readonly clusterset: string; readonly version: string } | undefined;
   readonly logger: SyncLogger;
   /** Takes the lines of the plan. */
   readonly print: (line: string) => void;
@@ -71,14 +71,15 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
   };
   const changed = () => undefined;
   const context = { clusterId, version, state, objects, writes, signal, foreign, changed, pruned, now };
-  await options.properties?.wanted.reconcile(options.properties.version, context);
+  const { properties } = options;
+  if (properties) await reconcileProperties(context, properties.clusterset, properties.version);
   for (const key of new Set([...state.keys(), ...objects.keys()])) await reconcileService(context, key);
   return counts;
 }
 
 /** The key of an object in `PlanOptions.listed`. */
-export function listedKey({ kind, metadata }: Pick<ManagedObject, "kind" | "metadata">): string {
-  return `${kind} ${metadata.namespace}/${metadata.name}`;
+export function listedKey(object: Pick<ManagedObject, "kind" | "metadata">): string {
+  return `${object.kind} ${nameOf(object)}`;
 }
 
 /**

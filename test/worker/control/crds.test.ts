@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ClusterProperties, describeMissing, logServed } from "../../../src/worker/control/crds.ts";
+import { describeMissing, logServed, reconcileProperties } from "../../../src/worker/control/crds.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import { stateWith } from "./desired-lines.ts";
 import { FakeCluster } from "./fake-cluster.ts";
@@ -41,14 +41,10 @@ describe("CRDs that the control plane needs", () => {
 
 describe("ClusterProperties", () => {
   let cluster: FakeCluster;
-  let touched: number;
-  let properties: ClusterProperties;
   beforeEach(() => {
     cluster = new FakeCluster();
-    touched = 0;
-    properties = new ClusterProperties("east", "mine", () => touched++);
   });
-  const reconcile = () => properties.reconcile("v1beta1", cluster.context(stateWith([])));
+  const reconcile = () => reconcileProperties(cluster.context(stateWith([]), "east"), "mine", "v1beta1");
   const value = (name: string) => cluster.get("ClusterProperty", name, "")?.spec;
   const property = (name: string, of: string, labels = {}): ManagedObject => ({
     apiVersion: "about.k8s.io/v1beta1",
@@ -76,21 +72,11 @@ describe("ClusterProperties", () => {
 
   it("that were handed over by the label are overwritten, and made again if somebody deletes them", async () => {
     const ours = { "app.kubernetes.io/managed-by": "clusterset-doh" };
-    const handed = cluster.put(property("cluster.clusterset.k8s.io", "west", ours));
-    properties.upsert(handed as never);
-    expect(touched).toBe(1);
+    cluster.put(property("cluster.clusterset.k8s.io", "west", ours));
     await reconcile();
     expect(value("cluster.clusterset.k8s.io")).toEqual({ value: "east" });
     cluster.stored.clear();
-    properties.delete(handed as never);
-    expect(touched).toBe(2);
     await reconcile();
     expect(value("cluster.clusterset.k8s.io")).toEqual({ value: "east" });
-  });
-
-  it("of other names are nothing of ours", () => {
-    properties.upsert(property("other", "x") as never);
-    properties.delete(property("other", "x") as never);
-    expect(touched).toBe(0);
   });
 });

@@ -5,7 +5,7 @@ import { UsageError } from "../../../config/values.ts";
 import { ABOUT_GROUP } from "../../../extract/objects.ts";
 import { ClusterObjects } from "../../../worker/control/cluster-objects.ts";
 import { Controller } from "../../../worker/control/controller.ts";
-import { ClusterProperties, describeMissing, type ServedVersions } from "../../../worker/control/crds.ts";
+import { describeMissing, type ServedVersions } from "../../../worker/control/crds.ts";
 import type { ManagedObject } from "../../../worker/control/objects.ts";
 import { MULTICLUSTER_GROUP } from "../../../worker/control/objects.ts";
 import { listedKey, planChanges } from "../../../worker/control/plan.ts";
@@ -96,17 +96,15 @@ export async function printPlan(
   const ended = AbortSignal.any([signal, stop.signal]);
   const objects = new ClusterObjects(() => undefined);
   const listed = new Map<string, ManagedObject>();
-  const wanted = clusterset ? new ClusterProperties(clusterId!, clusterset, () => undefined) : undefined;
   const { promise: complete, resolve, reject } = Promise.withResolvers<void>();
   let failures = 0;
   const cluster = new ClusterInstance();
   const instance = () => parts.instance() ?? cluster.name;
   const source = new KubernetesSource(
-    { ...api, clusterIdGiven: wanted === undefined, logger },
+    { ...api, clusterIdGiven: clusterset === undefined, logger },
     {
       upsert: (object) => {
         cluster.see(object);
-        if (object.kind === "ClusterProperty") return wanted?.upsert(object);
         objects.upsert(object);
         if (object.kind !== "Namespace") listed.set(listedKey(object as never), object as never);
       },
@@ -124,7 +122,7 @@ export async function printPlan(
     const served = servedBy(source, clusterset);
     const missing = describeMissing(served);
     if (missing !== undefined) throw new UsageError(missing);
-    const properties = wanted && { version: served.clusterproperties!, wanted };
+    const properties = clusterset ? { clusterset, version: served.clusterproperties! } : undefined;
     const { applied, removed, foreign } = await planChanges(
       {
         clusterId: clusterId!,
