@@ -129,8 +129,8 @@ function parse(text: string, line: number): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The engine counts lines of the text, which is one line, and may quote its end.
-    const { message } = error as Error;
+    // The engine counts lines of the text, which is one line, and may quote its end, or a long word of it.
+    const message = (error as Error).message.slice(0, 300);
     const reason = message.replace(/ \(line \d+ column \d+\)$/, "").replaceAll("\n", "\\n");
     const position = / at position (\d+)$/.exec(reason)?.[1];
     const found = position ? `, found ${JSON.stringify(text.substring(+position, +position + 12))}` : "";
