@@ -172,7 +172,7 @@ export function readEndpointPorts(report: Report, value: unknown): EndpointPort[
 }
 
 /** The ports as one string: `<name>/<protocol>/<number>`, sorted, joined by commas; "*" for none. */
-export function portSetText(ports: readonly EndpointPort[]): string {
+function portSetText(ports: readonly EndpointPort[]): string {
   return ports.length === 0 ? "*" : ports.map(portKey).join(",");
 }
 
@@ -180,7 +180,7 @@ export function portSetText(ports: readonly EndpointPort[]): string {
  * Keys for endpoint groups by their {@link portSetText}: the text itself, or, if it is too long for a
  * snapshot, its start and a number.
  */
-export function portSetKeys(texts: readonly string[]): Map<string, string> {
+function portSetKeys(texts: readonly string[]): Map<string, string> {
   const keys = new Map<string, string>();
   let long = 0;
   for (const text of [...texts].sort(compareText))

@@ -180,21 +180,19 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
       now,
     );
   };
-  clients = options.gateways.map(
-    (gateway) =>
-      new PushClient({
-        gateway,
-        token: options.token,
-        clientCertificate: options.clientCertificate,
-        ca: options.ca,
-        backoff: options.backoff,
-        instance,
-        leaseSeconds: options.leaseSeconds ?? DEFAULT_LEASE_SECONDS,
-        logger,
-        isCurrent,
-        degraded,
-      }),
-  );
+  const { token, clientCertificate, ca, backoff, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
+  const pushing = {
+    token,
+    clientCertificate,
+    ca,
+    backoff,
+    leaseSeconds,
+    instance,
+    logger,
+    isCurrent,
+    degraded,
+  };
+  clients = options.gateways.map((gateway) => new PushClient({ ...pushing, gateway }));
 
   const status = (): WorkerStatus => {
     const now = performance.now();

@@ -49,25 +49,21 @@ function mergeBySource(
   slices: Iterable<NamedSlice>,
   findings: FindingCollector,
 ): Record<string, EndpointGroups> {
-  const bySource = new Map<string, NamedSlice[]>();
-  for (const named of slices) {
-    const source = readLabel(named.slice.metadata?.labels, SOURCE_CLUSTER_LABEL);
-    const report = findings.about({ kind: "EndpointSlice", namespace: named.namespace, name: named.name });
-    if (source === undefined)
-      report("NoSourceCluster", `has no label ${SOURCE_CLUSTER_LABEL}; the slice is left out`);
-    else if (!SOURCE_CLUSTER.test(source))
-      report(
-        "InvalidSourceCluster",
-        `the value of label ${SOURCE_CLUSTER_LABEL} is not a label value; the slice is left out`,
-      );
-    else {
-      const before = bySource.get(source);
-      if (before === undefined) bySource.set(source, [named]);
-      else before.push(named);
-    }
-  }
-  const endpoints: Record<string, EndpointGroups> = {};
-  for (const [source, ofSource] of [...bySource].sort(([left], [right]) => compareText(left, right)))
-    endpoints[source] = mergeSlices(ofSource, findings);
-  return endpoints;
+  const bySource = Map.groupBy(slices, (named) => readSource(named, findings));
+  bySource.delete(undefined);
+  const sources = ([...bySource] as [string, NamedSlice[]][]).sort(([left], [right]) =>
+    compareText(left, right),
+  );
+  return Object.fromEntries(sources.map(([source, all]) => [source, mergeSlices(all, findings)]));
+}
+
+/** The source cluster of a slice; undefined, with a finding, if it names none. */
+function readSource({ namespace, name, slice }: NamedSlice, findings: FindingCollector): string | undefined {
+  const report = findings.about({ kind: "EndpointSlice", namespace, name });
+  const source = readLabel(slice.metadata?.labels, SOURCE_CLUSTER_LABEL);
+  if (source === undefined)
+    return report("NoSourceCluster", `has no label ${SOURCE_CLUSTER_LABEL}; the slice is left out`);
+  if (SOURCE_CLUSTER.test(source)) return source;
+  const message = `the value of label ${SOURCE_CLUSTER_LABEL} is not a label value; the slice is left out`;
+  return report("InvalidSourceCluster", message);
 }

@@ -123,7 +123,7 @@ interface WholePlan {
 }
 
 /** A table: each member is validated by itself. */
-export interface TablePlan {
+interface TablePlan {
   readonly kind: "table";
   readonly schema: z.ZodType;
   readonly key: z.ZodType;
@@ -131,7 +131,7 @@ export interface TablePlan {
 }
 
 /** An object with a table somewhere in it: each field is validated by itself. */
-export interface FieldsPlan {
+interface FieldsPlan {
   readonly kind: "fields";
   readonly schema: z.ZodType;
   readonly fields: ReadonlyMap<string, EntryPlan>;
