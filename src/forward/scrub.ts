@@ -1,5 +1,6 @@
 import { ExtendedError, type FoldedName, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
 import { readWord } from "../dns/wire-reader.ts";
+import { Tally } from "../limits/counters.ts";
 import { findAddresses } from "./private-addresses.ts";
 import {
   type Entry,
@@ -43,7 +44,8 @@ export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed 
   const chain = followChain(given.bytes, entries, asked, rules);
   if (chain === undefined) return blocked(given, questionEnd, new Map([["own-zone", entries.length]]));
   const reasons = judgeRecords(chain);
-  const dropped = countReasons(reasons);
+  const dropped = new Tally<DropReason>();
+  for (const reason of reasons) if (reason !== undefined) dropped.hit(reason);
   if (dropped.size === 0) {
     const recordsEnd = entries.at(-1)?.place.end ?? questionEnd;
     return { answer: { ...given, recordsEnd, additionals: 0 }, dropped };
@@ -89,12 +91,6 @@ function blocked(
     },
     dropped,
   };
-}
-
-function countReasons(reasons: readonly (DropReason | undefined)[]): Map<DropReason, number> {
-  const counts = new Map<DropReason, number>();
-  for (const reason of reasons) if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  return counts;
 }
 
 /** The reason why a record is removed: it does not belong to the question, is about one of the gateway's zones, or has a private address. */

@@ -43,7 +43,9 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
   await readDesiredState({ clusterId, leaseSeconds: LEASE_SECONDS, gateways, state, logger }, signal);
   const counts = { applied: 0, removed: 0, foreign: 0 };
   const writes: Writes = {
-    applyNew: async (object, _) => (listed.has(listedKey(object)) ? undefined : writes.apply(object, _)),
+    async applyNew(object, signal) {
+      return listed.has(listedKey(object)) ? undefined : writes.apply(object, signal);
+    },
     async apply(object, _, subresource) {
       if (subresource === undefined) counts.applied++;
       const before = listed.get(listedKey(object));
