@@ -18,34 +18,10 @@ const QUESTION_TAIL_BYTES = 4;
 const MAX_ADDITIONAL = 16;
 
 /** A query read from the wire: a value, independent of the message that it was read from. */
-export interface Query {
-  readonly id: number;
-  /** The second word of the header. */
-  readonly flags: number;
-  /** Bytes of header and question together. */
-  readonly questionEnd: number;
-  readonly name: FoldedName;
-  readonly type: number;
-  readonly class: number;
-  /** The OPT record (RFC 6891), if there is one. */
-  readonly edns: Edns | undefined;
-}
+export type Query = ReturnType<typeof queryOf>;
 
 /** The content of a query's OPT record. */
-export interface Edns {
-  /** The range of its options in the message. */
-  readonly optionsStart: number;
-  readonly optionsEnd: number;
-  readonly version: number;
-  /** The longest answer in bytes that the client accepts over UDP (RFC 6891 section 6.2.3). */
-  readonly payloadBytes: number;
-  /** The DNSSEC OK bit (RFC 3225). */
-  readonly dnssecOk: boolean;
-  /** Whether the client pads and wants padding (RFC 7830). */
-  readonly padding: boolean;
-  /** Whether the client asks for the idle timeout of its connection (RFC 7828 section 3.2.1). */
-  readonly keepalive: boolean;
-}
+export type Edns = NonNullable<ReturnType<typeof readEdns>>;
 
 /** A query that gets an error in place of records. */
 export interface QueryError {
@@ -137,21 +113,24 @@ function findEdns(message: Uint8Array): Edns | undefined {
 }
 
 /** Builds the query of a message whose type and class follow the name. */
-function queryOf(message: Uint8Array, flags: number, name: FoldedName, edns: Edns | undefined): Query {
+function queryOf(message: Uint8Array, flags: number, name: FoldedName, edns: Edns | undefined) {
   const nameEnd = HEADER_BYTES + name.length;
   return {
     id: readWord(message, 0),
+    /** The second word of the header. */
     flags,
+    /** Bytes of header and question together. */
     questionEnd: nameEnd + QUESTION_TAIL_BYTES,
     name,
     type: readWord(message, nameEnd),
     class: readWord(message, nameEnd + 2),
+    /** The OPT record (RFC 6891), if there is one. */
     edns,
-  };
+  } as const;
 }
 
 /** Reads the OPT record at `start`, which ends at `end`; undefined if its options are malformed, unless the caller tolerates that. */
-function readEdns(message: Uint8Array, start: number, end: number, isLenient = false): Edns | undefined {
+function readEdns(message: Uint8Array, start: number, end: number, isLenient = false) {
   let padding = false;
   let keepalive = false;
   const optionsStart = start + OPT_BYTES;
@@ -166,14 +145,19 @@ function readEdns(message: Uint8Array, start: number, end: number, isLenient = f
     else if (code === EdnsOption.TCP_KEEPALIVE) keepalive = true;
   }
   return {
+    /** The range of its options in the message. */
     optionsStart,
     optionsEnd: end,
     version: message[start + 6]!,
+    /** The longest answer in bytes that the client accepts over UDP (RFC 6891 section 6.2.3). */
     payloadBytes: readWord(message, start + 3),
+    /** The DNSSEC OK bit (RFC 3225). */
     dnssecOk: (message[start + 7]! & 0x80) !== 0,
+    /** Whether the client pads and wants padding (RFC 7830). */
     padding,
+    /** Whether the client asks for the idle timeout of its connection (RFC 7828 section 3.2.1). */
     keepalive,
-  };
+  } as const;
 }
 
 /** Whether the message is a query at all: long enough for a header, QR clear. */
