@@ -12,7 +12,7 @@ import {
 import type { Count } from "../limits/shared.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/error-responses.ts";
-import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "../resolve/query.ts";
+import { isAnsweredClass, isQuery, type Query, readQuery } from "../resolve/query.ts";
 import { withSourceCluster } from "../resolve/zone-records.ts";
 import { CachedAnswer } from "./cached-answer.ts";
 import { scrubAnswer } from "./scrub.ts";
@@ -278,13 +278,8 @@ const MOST_PLACE_LABELS = 2;
  * versions, other classes and zone transfers, which the gateway itself rejects.
  */
 export function readForwardable(message: Uint8Array): Query | undefined {
-  let query = readPlainQuery(message);
-  if (query === undefined) {
-    if (!isQuery(message)) return undefined;
-    const read = readQuery(message);
-    if ("code" in read) return undefined;
-    query = read;
-  }
+  const query = isQuery(message) ? readQuery(message) : undefined;
+  if (query === undefined || "code" in query) return undefined;
   if (query.edns !== undefined && query.edns.version !== 0) return undefined;
   if (!isAnsweredClass(query.class)) return undefined;
   const { type } = query;

@@ -31,31 +31,7 @@ export interface QueryError {
 }
 
 /**
- * Reads the plain form that nearly every client sends: opcode QUERY, one question, at most one OPT
- * of version 0, and nothing else. Undefined for any other form, which `readQuery` reads; if both can read a query, they agree.
- */
-export function readPlainQuery(message: Uint8Array): Query | undefined {
-  const { length } = message;
-  const flags = readWord(message, 2);
-  if ((flags & 0xf800) !== 0 || message[4] !== 0 || message[5] !== 1) return undefined;
-  if ((message[6]! | message[7]! | message[8]! | message[9]! | message[10]!) !== 0 || message[11]! > 1)
-    return undefined;
-  const name = readFoldedName(message, HEADER_BYTES);
-  if (name === undefined) return undefined;
-  const questionEnd = HEADER_BYTES + name.length + QUESTION_TAIL_BYTES;
-  let edns: Edns | undefined;
-  if (message[11] === 1) {
-    if (message[questionEnd] !== 0) return undefined;
-    if (readWord(message, questionEnd + 1) !== RecordType.OPT) return undefined;
-    if (questionEnd + OPT_BYTES + readWord(message, questionEnd + 9) !== length) return undefined;
-    edns = readEdns(message, questionEnd, length);
-    if (edns === undefined) return undefined;
-  } else if (questionEnd !== length) return undefined;
-  return queryOf(message, flags, name, edns);
-}
-
-/**
- * Reads any query strictly: all counts must be correct and no byte may be left over (RFC 1035 section 4,
+ * Reads a query strictly: all counts must be correct and no byte may be left over (RFC 1035 section 4,
  * RFC 6891 section 6.1, RFC 9619). The message has at least a header.
  */
 export function readQuery(message: Uint8Array): Query | QueryError {

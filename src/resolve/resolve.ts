@@ -9,7 +9,7 @@ import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "
 import { answerBadVersion, answerError, answerOutOfZone, answerWith } from "./error-responses.ts";
 import { answerInZone, findZone, isAboveAnyZone, isInAnyZone } from "./in-zone.ts";
 import { beginAnswer } from "./message-writer.ts";
-import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "./query.ts";
+import { isAnsweredClass, isQuery, type Query, readQuery } from "./query.ts";
 import { boundedTtl, type RecordContext } from "./record-writer.ts";
 import { writeReverseSoa } from "./zone-records.ts";
 
@@ -37,25 +37,15 @@ export function resolve(message: Uint8Array, context: ResolveContext): Answer | 
 
 /** Like `resolve`; says what has to come into memory first, if something has to. */
 export function resolveOrMiss(message: Uint8Array, context: ResolveContext): Answer | Missing | undefined {
-  const plain = readPlainQuery(message);
-  return plain === undefined ? readAndAnswer(message, context) : answerQuery(message, plain, context);
-}
-
-/** Like `resolve`, always with the strict reader: for unusual queries, and for tests that compare both readers. */
-export function resolveStrictly(message: Uint8Array, context: ResolveContext): Answer | undefined {
-  return whole(readAndAnswer(message, context));
+  if (!isQuery(message)) return undefined;
+  const query = readQuery(message);
+  return "code" in query ? answerError(message, query, context) : answerQuery(message, query, context);
 }
 
 function whole(answer: Answer | Missing | undefined): Answer | undefined {
   if (answer !== undefined && "missing" in answer)
     throw new Error(`the ${answer.missing.kind} ${answer.missing.hash} is not in memory`);
   return answer;
-}
-
-function readAndAnswer(message: Uint8Array, context: ResolveContext): Answer | Missing | undefined {
-  if (!isQuery(message)) return undefined;
-  const query = readQuery(message);
-  return "code" in query ? answerError(message, query, context) : answerQuery(message, query, context);
 }
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer | Missing {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
 import { mergeClusterset } from "../merge/merged.ts";
 import { seenFrom } from "../merge/seen-from.ts";
 import { interestingNames } from "../names/interesting-names.ts";
@@ -81,33 +81,8 @@ describe("resolve agrees with the slow model", () => {
   });
 });
 
-describe("the plain reader and the strict reader", () => {
-  it("give the same bytes for every query that the plain reader accepts", () => {
-    const context = compileWorld([]);
-    const label = fc.string({ minLength: 1, maxLength: 12 });
-    const name = fc
-      .array(label, { maxLength: 4 })
-      .map((labels) => [...labels, "clusterset", "local"].join("."));
-    fc.assert(
-      fc.property(
-        name,
-        fc.constantFrom(...TYPES, "ANY", "SOA", "AXFR"),
-        fc.boolean(),
-        fc.nat(65535),
-        (qname, type, edns, id) => {
-          let query: Uint8Array;
-          try {
-            query = encodeQuery(qname, type, edns, id);
-          } catch {
-            return;
-          }
-          expect(resolve(query, context)).toEqual(resolveStrictly(query, context));
-        },
-      ),
-    );
-  });
-
-  it("give the same bytes for mutated queries, keep the ID, and never throw", () => {
+describe("the reader of queries", () => {
+  it("keeps the ID of mutated queries, and never throws", () => {
     const context = compileWorld([]);
     const change = fc.tuple(fc.nat(60), fc.nat(255));
     fc.assert(
@@ -116,7 +91,6 @@ describe("the plain reader and the strict reader", () => {
         for (const [at, byte] of changes) if (at < query.length) query[at] = byte;
         const message = query.subarray(0, query.length - (cut < query.length ? cut % 20 : 0));
         const answer = resolve(message, context);
-        expect(answer).toEqual(resolveStrictly(message, context));
         if (answer !== undefined)
           expect([...answer.bytes.subarray(0, 2)]).toEqual([...message.subarray(0, 2)]);
       }),

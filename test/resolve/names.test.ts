@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatName, parseName } from "../../src/dns/name.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
-import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
+import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import { alias, clusterLocalTable, local } from "../conformance/cases/cluster-local.ts";
 import { compileTable } from "../conformance/compiled-table.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
@@ -341,7 +341,7 @@ describe("stale answers", () => {
     });
   });
 
-  it("stale answers differ from fresh ones only in that error, for any query and both readers", () => {
+  it("stale answers differ from fresh ones only in that error, for any query", () => {
     fc.assert(
       fc.property(
         arbitraryWorld,
@@ -355,7 +355,6 @@ describe("stale answers", () => {
             if (service!.length > 63) continue;
             const query = encodeQuery(`${service}.${namespace}.svc.${ZONE}`, type, edns);
             const answer = resolve(query, { ...context, stale: true })!;
-            expect(answer).toEqual(resolveStrictly(query, { ...context, stale: true }));
             expect(withoutExtendedErrors(answer.bytes)).toEqual(resolve(query, context)!.bytes);
             if (edns) expect(extendedErrors(answer.bytes)).toHaveLength(1);
           }
