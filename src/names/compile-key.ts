@@ -12,7 +12,6 @@ import { intern, type NameNode, NameTree } from "../zone/name-tree.ts";
 import {
   fixedDataBytes,
   LONG_COUNT,
-  POD_NAMES,
   RecordSets,
   read32,
   recordsOf,
@@ -286,11 +285,7 @@ export function compileFixedNames({ trees, hosts, options }: ZoneContext): Compi
     for (const address of options.nameServerAddresses) nameServer.addAddress(addressOf(address), ttl, 0);
     // An empty zone still answers NODATA, not NXDOMAIN, at the parent name of all services.
     names.child(apex, "svc");
-    if (plan.kind !== "cluster-local" || plan.cluster.zone.pods === "disabled") continue;
-    const pods = names.child(apex, "pod");
-    const leaseGroup = names.leaseGroup([plan.cluster.clusterId]);
-    // Section 2.6 of DNS-based service discovery, deprecated: pods have names of any address.
-    if (plan.cluster.zone.pods === "insecure") setsAt(pods).addMarker(POD_NAMES, ttl, leaseGroup);
+    if (plan.kind === "cluster-local" && plan.cluster.zone.pods !== "disabled") names.child(apex, "pod");
   }
   for (const { tree, labels, addresses } of [...hosts.values()].flat()) {
     const node = labels.reduceRight((parent, label) => names.child(parent, label), names.apex(tree));

@@ -145,9 +145,7 @@ function* listNode(listing: Listing, names: Names, node: number): Generator<List
   let set = list + 1;
   for (let left = heap[list]!; left > 0; left--, set = setEnd(heap, set)) {
     const code = heap[set]!;
-    const type = TYPE_NAMES.get(code);
-    // A marker is no record.
-    if (type === undefined) continue;
+    const type = TYPE_NAMES.get(code)!;
     const ttl = names.ttlOf(set) & ~KEEP_ORDER;
     const count = recordCount(heap, set);
     const fixed = fixedDataBytes(code);

@@ -4,9 +4,8 @@ import { nameOf, namespaceOf } from "../merge/order.ts";
 import { Frame, type Zone } from "../zone/frame.ts";
 import { addressLabel, isKeyLabel, isObjectLabel } from "../zone/kinds/endpoint-records.ts";
 import { localTree, stemDepths } from "../zone/name-tree.ts";
-import { findSet, POD_NAMES } from "../zone/record-block.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
-import type { Location, Missing, Names, PtrTarget, World } from "../zone/world.ts";
+import type { LeasedTtl, Location, Missing, PtrTarget, World } from "../zone/world.ts";
 import { createContext, type PlannedTree, type ZoneContext } from "../zone/zone-context.ts";
 import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
 import { type CompiledUnit, compileFixedNames } from "./compile-key.ts";
@@ -118,18 +117,14 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     return { names: this.fixed, node: this.fixed.find(tree, NAME_SERVER, 0, NAME_SERVER.length) };
   }
 
-  podNames(zone: Zone, tree: number, name: FoldedName): { names: Names; set: number } | Missing | undefined {
+  podNames(zone: Zone, tree: number, name: FoldedName): LeasedTtl | Missing | undefined {
     const { plan } = this.context.trees[tree]!;
+    // Section 2.6 of DNS-based service discovery, deprecated: pods have names of any address.
     if (plan.kind !== "cluster-local" || plan.cluster.zone.pods !== "insecure") return undefined;
     if (name.labels - zone.labels !== 3 || labelText(name, 2) !== "pod") return undefined;
     const has = this.#hasNamespace(plan.cluster.clusterId, labelText(name, 1));
     if (typeof has !== "boolean") return has;
-    if (!has) return undefined;
-    const node = this.fixed.find(tree, POD, 0, POD.length);
-    return {
-      names: this.fixed,
-      set: findSet(this.fixed.bytes, this.fixed.setListOf(node, -1), POD_NAMES),
-    };
+    return has ? leasedTtl([plan.cluster.clusterId], this.context.options.ttl) : undefined;
   }
 
   ptrTarget(address: Uint8Array, view: number): PtrTarget | Missing | undefined {
@@ -151,9 +146,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     if (typeof isLacking !== "boolean") return isLacking;
     if (isLacking) return undefined;
     return {
-      leased: { leaseGroups: [[], clusters] },
-      leaseGroup: 1,
-      ttl,
+      ...leasedTtl(clusters, ttl),
       name: nameOfCandidate(candidate, address),
       zone: planned.canonicalZone,
     };
@@ -244,6 +237,11 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   }
 }
 
+/** The terms of a record that depends on clusters. */
+function leasedTtl(clusters: readonly string[], ttl: number): LeasedTtl {
+  return { leased: { leaseGroups: [[], clusters] }, leaseGroup: 1, ttl };
+}
+
 function nameOfCandidate({ label, source }: ReverseCandidate, address: Uint8Array): Uint8Array {
   return wireName([label ?? addressLabel(address), ...source.above]);
 }
@@ -254,7 +252,6 @@ function wireName(labels: readonly string[]): Uint8Array {
 
 const NO_BYTES = new Uint8Array();
 const SVC = wireOf("svc");
-const POD = wireOf("pod");
 const NAME_SERVER = Uint8Array.of(...wireOf("ns"), ...wireOf("dns"));
 
 function wireOf(label: string): Uint8Array {

@@ -9,14 +9,14 @@ import {
 } from "../dns/name.ts";
 import { readPodLabel } from "../dns/reverse.ts";
 import type { Frame, Zone } from "../zone/frame.ts";
-import { findSet, POD_NAMES, read16, recordsOf } from "../zone/record-block.ts";
+import { findSet, read16, recordsOf } from "../zone/record-block.ts";
 import type { Location, Names } from "../zone/world.ts";
 import { type Answer, type Missing, minimalAny, negative, positive } from "./answer.ts";
 import { beginAnswer, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import {
+  boundedTtl,
   type RecordContext,
-  setTtl,
   writeAdditionalSet,
   writeAnswerSet,
   writeTargetAddresses,
@@ -70,10 +70,7 @@ export function answerInZone(
     const ownView = names.viewOf(viewName);
     const list = names.setListOf(node, ownView);
     if (list === 0 || heap[list] === 0) return negative(writer, query, world, apexAt, ResponseCode.NOERROR);
-    if (query.type === RecordType.ANY)
-      return findSet(heap, list, POD_NAMES) === 0
-        ? minimalAny(writer, query, world, owner)
-        : negative(writer, query, world, apexAt, ResponseCode.NOERROR);
+    if (query.type === RecordType.ANY) return minimalAny(writer, query, world, owner);
     const set = findSet(heap, list, query.type);
     if (set !== 0) return answerSet(writer, query, context, names, set, owner, apexAt, zone, ownView);
     const alias = findSet(heap, list, RecordType.CNAME);
@@ -189,8 +186,8 @@ function answerPodName(
   apexAt: number,
 ): Answer | Missing | undefined {
   const { world } = context;
-  const marker = world.podNames(zone, tree, name);
-  if (marker === undefined || "missing" in marker) return marker;
+  const terms = world.podNames(zone, tree, name);
+  if (terms === undefined || "missing" in terms) return terms;
   const bytes = readPodLabel(name.bytes);
   if (bytes === undefined) return undefined;
   const type = bytes.length === 4 ? RecordType.A : RecordType.AAAA;
@@ -198,7 +195,7 @@ function answerPodName(
     return negative(writer, query, world, apexAt, ResponseCode.NOERROR);
   if (query.type === RecordType.ANY) return minimalAny(writer, query, world, owner);
   if (!writer.hasRoom(RECORD_HEADER_BYTES + bytes.length)) return positive(writer, query);
-  const ttl = setTtl(context, marker.names, marker.set);
+  const ttl = boundedTtl(context, terms.leased, terms.ttl, terms.leaseGroup);
   writer.writeRecordHeader(owner, type, ttl, bytes.length);
   writer.writeBytes(bytes, 0, bytes.length);
   writer.answers++;

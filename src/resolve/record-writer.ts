@@ -46,7 +46,7 @@ export function boundedTtl(
 }
 
 /** The TTL in seconds of the records of a set. */
-export function setTtl(context: RecordContext, names: Names, set: number): number {
+function setTtl(context: RecordContext, names: Names, set: number): number {
   return boundedTtl(context, names, names.ttlOf(set) & ~KEEP_ORDER, names.leaseGroupOf(set));
 }
 

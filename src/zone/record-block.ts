@@ -13,11 +13,6 @@ import { RecordType } from "../dns/name.ts";
 export const LONG_COUNT = 255;
 /** Offset of each field of a set after its type. */
 export const SetField = { terms: 1, count: 3 } as const;
-/**
- * Type of an empty set at `pod` of a cluster's own zone: names of addresses with dashes below its namespaces exist, although nothing lists them. No
- * record has this type (RFC 6895 section 3.1).
- */
-export const POD_NAMES = 0;
 /** The bit of a set's TTL that disables the rotation of its records. */
 export const KEEP_ORDER = 0x80000000;
 
@@ -223,11 +218,6 @@ export class RecordSets {
   /** Adds a record with plain RDATA. */
   addRdata(type: number, bytes: Uint8Array, ttl: number, leaseGroup: number): void {
     this.#set(type, ttl, leaseGroup).add([bytes.length >>> 8, bytes.length & 255, ...bytes]);
-  }
-
-  /** Adds an empty set: a mark for resolve/. */
-  addMarker(type: number, ttl: number, leaseGroup: number): void {
-    this.#set(type, ttl, leaseGroup);
   }
 
   /** Adds all records of other sets. */

@@ -31,12 +31,16 @@ export interface Location {
   readonly node: number;
 }
 
-/** The target of a PTR record. */
-export interface PtrTarget {
+/** The terms of a record that is in no set. */
+export interface LeasedTtl {
   readonly leased: Leased;
   readonly leaseGroup: number;
   /** In seconds. */
   readonly ttl: number;
+}
+
+/** The target of a PTR record. */
+export interface PtrTarget extends LeasedTtl {
   /** Relative to its zone: labels with their length bytes. */
   readonly name: Uint8Array;
   readonly zone: Zone;
@@ -72,12 +76,8 @@ export interface World {
   apex(tree: number): Location;
   /** `ns.dns` of a tree. */
   nameServer(tree: number): Location;
-  /** The marker `POD_NAMES` of the namespace that a name is directly below: all such names exist. */
-  podNames(
-    zone: Zone,
-    tree: number,
-    name: FoldedName,
-  ): { readonly names: Names; readonly set: number } | Missing | undefined;
+  /** The terms of names of pods that exist for every address, if a name is where these are; undefined elsewhere. */
+  podNames(zone: Zone, tree: number, name: FoldedName): LeasedTtl | Missing | undefined;
   /** The target of the PTR record of an address in a view. */
   ptrTarget(address: Uint8Array, view: number): PtrTarget | Missing | undefined;
 }
