@@ -1,6 +1,6 @@
 import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/name.ts";
 import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
-import type { Answer, Outcome } from "../resolve/answer.ts";
+import { type Answer, outcomeOf } from "../resolve/answer.ts";
 import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import {
@@ -28,13 +28,6 @@ const FAILURE_SECONDS = 5;
 const STALE_TTL_SECONDS = 30;
 /** The approximate size of an object and its arrays beside the bytes of the answer. */
 const OVERHEAD_BYTES = 400;
-
-const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
-  [ResponseCode.FORMERR, "formerr"],
-  [ResponseCode.NXDOMAIN, "nxdomain"],
-  [ResponseCode.NOTIMP, "notimp"],
-  [ResponseCode.REFUSED, "refused"],
-]);
 
 /** A failed attempt to get an answer, by `performance.now()`. */
 interface FailedCheck {
@@ -118,15 +111,13 @@ export class CachedAnswer {
       writeTtl(writer.bytes, at, isStale ? STALE_TTL_SECONDS : readLong(bytes, at) - age);
     [writer.answers, writer.authorities, writer.additionals] = [answers, authorities, additionals];
     writer.truncated = truncated;
-    writer.writeOpt(query, rcode, this.#extendedErrorAt(age, isStale));
     const isEmpty = answers + authorities === 0;
     const fresh = this.isFailure || truncated || isEmpty ? 0 : Math.max(0, this.#lifetimeSeconds - age);
-    const some = answers > 0 ? "answer" : "nodata";
     return {
-      bytes: writer.finish(query, rcode, authoritative),
-      outcome: rcode === ResponseCode.NOERROR ? some : (OUTCOMES.get(rcode) ?? "servfail"),
+      bytes: writer.finish(rcode, authoritative, this.#extendedErrorAt(age, isStale)),
+      outcome: outcomeOf(rcode, answers),
       freshness: isStale ? STALE_TTL_SECONDS : fresh,
-    } as const;
+    };
   }
 
   #extendedErrorAt(age: number, isStale: boolean): number {

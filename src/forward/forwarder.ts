@@ -140,8 +140,7 @@ export class Forwarder {
   #refuse(message: Uint8Array, query: Query, client: string | undefined): (() => OutsideAnswer) | undefined {
     const refusal = (result: ForwardResult, rcode: number, error: number, retryAfter?: number) => () => {
       this.counters.results.hit(result);
-      const outcome = rcode === ResponseCode.REFUSED ? "refused" : "servfail";
-      const answer = answerWith(message, query, rcode, outcome, error);
+      const answer = answerWith(message, query, rcode, error);
       return {
         answer: { ...answer, bytes: withRecursion(answer.bytes) },
         ...(retryAfter !== undefined && { retryAfter }),

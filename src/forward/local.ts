@@ -10,7 +10,7 @@ import {
   ResponseCode,
   startOfZone,
 } from "../dns/name.ts";
-import type { Answer, Outcome } from "../resolve/answer.ts";
+import { type Answer, outcomeOf } from "../resolve/answer.ts";
 import { answerOutOfZone } from "../resolve/error-responses.ts";
 import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
@@ -67,17 +67,15 @@ export function answerLocally(
     writer.writeRecordHeader(HEADER_BYTES, query.type, MINIMUM, address.length);
     writer.writeBytes(address, 0, address.length);
     writer.answers = 1;
-    return finish(writer, query, ResponseCode.NOERROR, "answer");
+    return finish(writer, ResponseCode.NOERROR);
   }
   const isApexSoa = start === 0 && query.type === RecordType.SOA;
   writeSoa(writer, HEADER_BYTES + start);
   if (isApexSoa) writer.answers = 1;
   else writer.authorities = 1;
   // The zone itself exists, and so does every name below localhost.
-  if (isApexSoa) return finish(writer, query, ResponseCode.NOERROR, "answer");
-  return kind === "loopback" || start === 0 || isAncestor
-    ? finish(writer, query, ResponseCode.NOERROR, "nodata")
-    : finish(writer, query, ResponseCode.NXDOMAIN, "nxdomain");
+  const exists = kind === "loopback" || start === 0 || isAncestor;
+  return finish(writer, exists ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN);
 }
 
 /** Denies a name in one of the gateway's zones that is hidden from the client. */
@@ -86,9 +84,9 @@ export function answerHidden(message: Uint8Array, query: Query, isAncestor: bool
   return { ...answer, bytes: withRecursion(answer.bytes) };
 }
 
-function finish(writer: MessageWriter, query: Query, rcode: number, outcome: Outcome): Answer {
-  writer.writeOpt(query, rcode, -1);
-  return { bytes: withRecursion(writer.finish(query, rcode, true)), outcome, freshness: MINIMUM };
+function finish(writer: MessageWriter, rcode: number): Answer {
+  const bytes = withRecursion(writer.finish(rcode, true));
+  return { bytes, outcome: outcomeOf(rcode, writer.answers), freshness: MINIMUM };
 }
 
 function writeSoa(writer: MessageWriter, apexAt: number): void {

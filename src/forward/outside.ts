@@ -92,9 +92,7 @@ export class Outside {
       return { answer: isKnown ? answerOutOfZone(message, query, "refuse", false) : given };
     if (!this.#isAllowed(client)) {
       forwarder.counters.results.hit("prohibited");
-      return {
-        answer: answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.PROHIBITED),
-      };
+      return { answer: answerWith(message, query, ResponseCode.REFUSED, ExtendedError.PROHIBITED) };
     }
     return forwarder.answer(message, query, client, rule, isOwnTarget);
   }
@@ -172,8 +170,7 @@ export function appendTarget(
     else writer.authorities++;
   }
   const rcode = readWord(bytes, 2) & 0x0f;
-  writer.writeOpt(query, rcode, extendedErrorOf(bytes, position));
-  const answer = withRecursion(writer.finish(query, rcode, true));
+  const answer = withRecursion(writer.finish(rcode, true, extendedErrorOf(bytes, position)));
   return {
     bytes: answer,
     outcome: rest.outcome === "nodata" ? "answer" : rest.outcome,

@@ -173,7 +173,7 @@ export function rebuild(
   const answers = kept.filter(({ section }) => section === 0).length;
   const authorities = kept.length - answers;
   [writer.answers, writer.authorities] = [answers, authorities];
-  const bytes = writer.finish(query, given.rcode, given.authoritative);
+  const bytes = writer.finish(given.rcode, given.authoritative);
   return { ...given, bytes, recordsEnd: bytes.length, answers, authorities, additionals: 0 };
 }
 

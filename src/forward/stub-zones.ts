@@ -184,7 +184,7 @@ export class StubZones {
     if (query === undefined || stub === undefined) return undefined;
     const own = message.slice();
     const fail = (error: number, outcome: ForwardOutcome): ForwardedAnswer => ({
-      answer: answerWith(own, query, ResponseCode.SERVFAIL, "servfail", error),
+      answer: answerWith(own, query, ResponseCode.SERVFAIL, error),
       outcome,
     });
     const { queries, limits } = this.#dependencies;

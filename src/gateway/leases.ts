@@ -1,5 +1,5 @@
 import type { ClusterMeta } from "../database/cluster-row.ts";
-import type { Leases } from "../resolve/answer.ts";
+import type { Leases } from "../resolve/record-writer.ts";
 import { type Degradation, type DegradedSince, degradationKey } from "../snapshot/degradation.ts";
 import type { Leased } from "../zone/world.ts";
 import { CLOCK_JITTER, type Clock, unixTime } from "./clock.ts";

@@ -1,6 +1,7 @@
 import type { KeyWorld } from "../names/key-world.ts";
-import type { Answer, Leases, Missing } from "../resolve/answer.ts";
+import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message-writer.ts";
+import type { Leases } from "../resolve/record-writer.ts";
 import type { World } from "../zone/world.ts";
 import type { ServingStatus } from "./gateway-types.ts";
 import type { Survey } from "./survey.ts";

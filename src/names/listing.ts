@@ -131,8 +131,7 @@ function* listReverse(
       listed.add(name);
       const target = present(world.ptrTarget(address, view));
       if (target === undefined || target.zone !== zone) continue;
-      const rdata = formatName(Uint8Array.of(...target.name, ...zone.wire));
-      yield { name, ttl: target.ttl, type: "PTR", rdata };
+      yield { name, ttl: target.ttl, type: "PTR", rdata: formatName(target.name) };
     }
 }
 

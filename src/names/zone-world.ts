@@ -147,7 +147,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     if (isLacking) return undefined;
     return {
       ...leasedTtl(clusters, ttl),
-      name: nameOfCandidate(candidate, address),
+      name: Uint8Array.of(...nameOfCandidate(candidate, address), ...planned.canonicalZone.wire),
       zone: planned.canonicalZone,
     };
   }

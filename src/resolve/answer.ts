@@ -1,25 +1,28 @@
 export type { Missing } from "../zone/world.ts";
 
 import { RecordType, ResponseCode } from "../dns/name.ts";
-import type { Leased, World } from "../zone/world.ts";
-import type { MessageWriter } from "./message-writer.ts";
-import type { Query } from "./query.ts";
-import { writeSoa } from "./zone-records.ts";
+import { type AnswerWriter, writeSoa } from "./record-writer.ts";
 
-/** The outcomes of queries, for metrics and logs. */
-export const OUTCOMES = [
-  "answer",
-  "nodata",
-  "nxdomain",
-  "refused",
-  "formerr",
-  "notimp",
-  "badvers",
-  "servfail",
-] as const;
+/** The outcomes of queries that get no records, by response code. */
+const WITHOUT_RECORDS = {
+  [ResponseCode.NOERROR]: "nodata",
+  [ResponseCode.FORMERR]: "formerr",
+  [ResponseCode.SERVFAIL]: "servfail",
+  [ResponseCode.NXDOMAIN]: "nxdomain",
+  [ResponseCode.NOTIMP]: "notimp",
+  [ResponseCode.REFUSED]: "refused",
+  [ResponseCode.BADVERS]: "badvers",
+} as const;
 
-/** The outcome of a query. */
-export type Outcome = (typeof OUTCOMES)[number];
+/** The outcome of a query, for metrics and logs. */
+export type Outcome = "answer" | (typeof WITHOUT_RECORDS)[keyof typeof WITHOUT_RECORDS];
+export const OUTCOMES: readonly Outcome[] = ["answer", ...Object.values(WITHOUT_RECORDS)];
+
+/** The outcome of a query by its response code. @param answers the number of records in the answer section */
+export function outcomeOf(rcode: number, answers = 0): Outcome {
+  if (rcode === ResponseCode.NOERROR && answers > 0) return "answer";
+  return WITHOUT_RECORDS[rcode as keyof typeof WITHOUT_RECORDS] ?? "servfail";
+}
 
 /** An answer in wire format. */
 export interface Answer {
@@ -44,48 +47,31 @@ export interface Answer {
  */
 type OutOfZoneReason = "no-zone" | "hidden" | "unknown";
 
-/** When leases expire. */
-export interface Leases {
-  /** For each lease group of a segment, the Unix milliseconds at which the first lease of its clusters expires; Infinity for none. */
-  of(segment: Leased): Float64Array;
-}
-
 // HINFO "RFC8482" "" (RFC 8482 section 4.2): the answer to ANY that resolvers understand.
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
 /** Answers type ANY at a name with records. It never follows a CNAME chain, so it always has room. */
-export function minimalAny(writer: MessageWriter, query: Query, world: World, owner: number): Answer {
-  writer.writeRecordHeader(owner, RecordType.HINFO, world.frame.negativeTtl, MINIMAL_ANY.length);
-  writer.writeBytes(MINIMAL_ANY, 0, MINIMAL_ANY.length);
-  writer.answers++;
-  writer.smallestTtl = Math.min(writer.smallestTtl, world.frame.negativeTtl);
-  return positive(writer, query);
+export function minimalAny(writer: AnswerWriter): Answer {
+  writer.writeAnswer(RecordType.HINFO, writer.context.world.frame.negativeTtl, MINIMAL_ANY);
+  return positive(writer);
 }
 
 /** Ends an answer with records. */
-export function positive(writer: MessageWriter, query: Query): Answer {
-  writer.writeOpt(query, ResponseCode.NOERROR, -1);
-  const bytes = writer.finish(query, ResponseCode.NOERROR, true);
+export function positive(writer: AnswerWriter): Answer {
+  const bytes = writer.finish(ResponseCode.NOERROR, true);
   return { bytes, outcome: "answer", freshness: writer.truncated ? 0 : writer.smallestTtl };
 }
 
 /** Ends with NODATA or NXDOMAIN after the CNAME chain, with the SOA record that has the negative TTL (RFC 2308). */
-export function negative(
-  writer: MessageWriter,
-  query: Query,
-  world: World,
-  apexAt: number,
-  rcode: number,
-): Answer {
-  writeSoa(writer, world, apexAt);
-  return finishNegative(writer, query, world, rcode);
+export function negative(writer: AnswerWriter, rcode: number): Answer {
+  writeSoa(writer);
+  return finishNegative(writer, rcode);
 }
 
 /** Ends a negative answer; its SOA record is written if it fits. */
-export function finishNegative(writer: MessageWriter, query: Query, world: World, rcode: number): Answer {
-  writer.authorities = writer.truncated ? 0 : 1;
-  writer.writeOpt(query, rcode, -1);
-  const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
-  const freshness = writer.truncated ? 0 : Math.min(writer.smallestTtl, world.frame.negativeTtl);
-  return { bytes: writer.finish(query, rcode, true), outcome, freshness };
+export function finishNegative(writer: AnswerWriter, rcode: number): Answer {
+  const { truncated, smallestTtl, context } = writer;
+  writer.authorities = truncated ? 0 : 1;
+  const freshness = truncated ? 0 : Math.min(smallestTtl, context.world.frame.negativeTtl);
+  return { bytes: writer.finish(rcode, true), outcome: outcomeOf(rcode), freshness };
 }

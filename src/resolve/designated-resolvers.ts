@@ -72,7 +72,7 @@ export function answerDesignation(
   const written = writeLocalSoa(writer, apexAt);
   if (isApex && query.type === RecordType.SOA) writer.answers = written;
   else writer.authorities = written;
-  return end(writer, query, writer.answers > 0 ? "answer" : "nodata");
+  return end(writer, writer.answers > 0 ? "answer" : "nodata");
 }
 
 function answerBindings(
@@ -84,7 +84,7 @@ function answerBindings(
   const target = parseName(designated.name);
   const bindings = bindingsFor(designated, target, view);
   const length = bindings.reduce((sum, binding) => sum + RECORD_HEADER_BYTES + binding.length, 0);
-  if (!writer.hasRoom(length)) return end(writer, query, "answer");
+  if (!writer.hasRoom(length)) return end(writer, "answer");
   let targetAt = 0;
   for (const binding of bindings) {
     writer.writeRecordHeader(HEADER_BYTES, RecordType.SVCB, TTL, binding.length);
@@ -98,7 +98,7 @@ function answerBindings(
       writer,
       HEADER_BYTES + Math.max(0, startOfZone(query.name, RESOLVER_ARPA)),
     );
-  return end(writer, query, bindings.length > 0 ? "answer" : "nodata");
+  return end(writer, bindings.length > 0 ? "answer" : "nodata");
 }
 
 /** Writes the addresses of the target (RFC 9462 section 4) that fit. */
@@ -158,9 +158,8 @@ function writeLocalSoa(writer: MessageWriter, apexAt: number): 0 | 1 {
   return 1;
 }
 
-function end(writer: MessageWriter, query: Query, outcome: "answer" | "nodata"): Answer {
-  writer.writeOpt(query, ResponseCode.NOERROR, -1);
-  const bytes = writer.finish(query, ResponseCode.NOERROR, true);
+function end(writer: MessageWriter, outcome: "answer" | "nodata"): Answer {
+  const bytes = writer.finish(ResponseCode.NOERROR, true);
   return { bytes, outcome, freshness: writer.truncated ? 0 : TTL };
 }
 

@@ -1,6 +1,6 @@
 import { ExtendedError, HEADER_BYTES, ResponseCode } from "../dns/name.ts";
 import { read16 } from "../zone/record-block.ts";
-import type { Answer, Outcome } from "./answer.ts";
+import { type Answer, outcomeOf } from "./answer.ts";
 import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
 import { type AnswerForm, beginAnswer, longestAnswerFor, type Transport } from "./message-writer.ts";
 import { isQuery, type Query, type QueryError, readQuery } from "./query.ts";
@@ -10,13 +10,11 @@ export function answerWith(
   message: Uint8Array,
   query: Query,
   rcode: number,
-  outcome: Outcome,
   extendedError = -1,
   form: AnswerForm = {},
 ): Answer {
-  const writer = beginAnswer(message, query, form);
-  writer.writeOpt(query, rcode, extendedError);
-  return { bytes: writer.finish(query, rcode, false), outcome, freshness: 0 };
+  const bytes = beginAnswer(message, query, form).finish(rcode, false, extendedError);
+  return { bytes, outcome: outcomeOf(rcode), freshness: 0 };
 }
 
 /**
@@ -30,11 +28,9 @@ export function answerOutOfZone(
   isAncestor: boolean,
   form: AnswerForm = {},
 ): Answer {
-  const why = ExtendedError.NOT_AUTHORITATIVE;
-  if (policy === "refuse") return answerWith(message, query, ResponseCode.REFUSED, "refused", why, form);
-  return isAncestor
-    ? answerWith(message, query, ResponseCode.NOERROR, "nodata", why, form)
-    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why, form);
+  const denial = isAncestor ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN;
+  const rcode = policy === "refuse" ? ResponseCode.REFUSED : denial;
+  return answerWith(message, query, rcode, ExtendedError.NOT_AUTHORITATIVE, form);
 }
 
 /**
@@ -43,15 +39,13 @@ export function answerOutOfZone(
  */
 export function answerError(message: Uint8Array, { code, edns }: QueryError, form: AnswerForm = {}): Answer {
   const query = { id: read16(message, 0), flags: read16(message, 2), questionEnd: HEADER_BYTES, edns };
-  const writer = beginAnswer(message, query, { transport: form.transport });
-  writer.writeOpt(query, code, -1);
-  const outcome = code === ResponseCode.NOTIMP ? "notimp" : "formerr";
-  return { bytes: writer.finish(query, code, false), outcome, freshness: 0 };
+  const bytes = beginAnswer(message, query, { transport: form.transport }).finish(code, false);
+  return { bytes, outcome: outcomeOf(code), freshness: 0 };
 }
 
 /** Answers a query with another version of EDNS (RFC 6891 section 6.1.3). */
 export function answerBadVersion(message: Uint8Array, query: Query, { transport }: AnswerForm): Answer {
-  return answerWith(message, query, ResponseCode.BADVERS, "badvers", -1, { transport });
+  return answerWith(message, query, ResponseCode.BADVERS, -1, { transport });
 }
 
 /**
@@ -66,9 +60,7 @@ export function notReady(message: Uint8Array, context: DesignationContext = {}):
   if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
   const designation = answerDesignation(message, query, context);
   if (designation !== undefined) return designation;
-  const answer = answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, {
-    transport,
-  });
+  const answer = answerWith(message, query, ResponseCode.SERVFAIL, ExtendedError.NOT_READY, { transport });
   return { ...answer, outOfZone: "unknown" };
 }
 
@@ -98,6 +90,5 @@ function truncated(
   if ("code" in query) return answerError(message, query, { transport }).bytes;
   const writer = beginAnswer(message, query, { transport });
   writer.truncated = true;
-  writer.writeOpt(query, rcode, -1);
-  return writer.finish(query, rcode, false);
+  return writer.finish(rcode, false);
 }

@@ -53,9 +53,11 @@ type Answerable = Pick<Query, "id" | "flags" | "questionEnd" | "edns">;
 const PLAIN: AnswerForm = {};
 
 /** Writes answers, one after the other, into the same bytes. */
-class MessageWriter {
+export class MessageWriter {
   readonly #words = new Uint32Array(Math.ceil(MAX_MESSAGE_BYTES / 4));
   readonly bytes = new Uint8Array(this.#words.buffer, 0, MAX_MESSAGE_BYTES);
+  /** The query that is answered. */
+  query: Answerable = { id: 0, flags: 0, questionEnd: HEADER_BYTES, edns: undefined };
   position = 0;
   transport = HTTPS;
   /** Bytes for records; the rest of the message is reserved for the OPT record. */
@@ -76,9 +78,9 @@ class MessageWriter {
     query: Answerable,
     { transport = HTTPS, stale = false }: AnswerForm = PLAIN,
   ): void {
-    const { edns } = query;
     const { bytes } = this;
-    const { questionEnd } = query;
+    const { edns, questionEnd } = query;
+    this.query = query;
     for (let index = HEADER_BYTES; index < questionEnd; index++) bytes[index] = message[index]!;
     this.position = questionEnd;
     this.transport = transport;
@@ -142,9 +144,7 @@ class MessageWriter {
   }
 
   /** Writes the OPT record (RFC 6891 section 6.1) with its options, padding last (RFC 7830). */
-  writeOpt(query: Answerable, rcode: number, extendedError: number): void {
-    const { edns } = query;
-    if (edns === undefined) return;
+  #writeOpt(edns: Edns, rcode: number, extendedError: number): void {
     const { transport } = this;
     this.bytes[this.position++] = 0;
     this.write16(RecordType.OPT);
@@ -188,10 +188,14 @@ class MessageWriter {
     this.write16(code);
   }
 
-  /** Writes the header and returns a copy of the finished message. */
-  finish(query: Answerable, rcode: number, authoritative: boolean): Uint8Array<ArrayBuffer> {
-    const end = this.position;
-    const copied = query.flags & (OPCODE | HeaderFlag.RD | HeaderFlag.CD);
+  /**
+   * Writes the OPT record, if the query has one, and the header, and returns a copy of the finished message.
+   * @param extendedError the code of an Extended DNS Error (RFC 8914); -1 for none
+   */
+  finish(rcode: number, authoritative: boolean, extendedError = -1): Uint8Array<ArrayBuffer> {
+    const { id, flags: requested, questionEnd, edns } = this.query;
+    if (edns !== undefined) this.#writeOpt(edns, rcode, extendedError);
+    const copied = requested & (OPCODE | HeaderFlag.RD | HeaderFlag.CD);
     const flags =
       HeaderFlag.QR |
       copied |
@@ -199,13 +203,13 @@ class MessageWriter {
       (this.truncated ? HeaderFlag.TC : 0) |
       (rcode & 0x0f);
     const { bytes } = this;
-    setWord(bytes, 0, query.id);
+    setWord(bytes, 0, id);
     setWord(bytes, 2, flags);
-    setWord(bytes, 4, query.questionEnd > HEADER_BYTES ? 1 : 0);
+    setWord(bytes, 4, questionEnd > HEADER_BYTES ? 1 : 0);
     setWord(bytes, 6, this.answers);
     setWord(bytes, 8, this.authorities);
     setWord(bytes, 10, this.additionals);
-    return copyOut(this.#words, end);
+    return copyOut(this.#words, this.position);
   }
 }
 
@@ -244,8 +248,6 @@ export function beginAnswer(message: Uint8Array, query: Answerable, form?: Answe
   writer.begin(message, query, form);
   return writer;
 }
-
-export type { MessageWriter };
 
 /** The answer size in bytes that every client accepts over UDP (RFC 1035 section 4.2.1); a smaller size in an OPT record counts as this one (RFC 6891 section 6.2.5). */
 const SMALLEST_PAYLOAD_BYTES = 512;

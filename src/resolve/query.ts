@@ -55,13 +55,16 @@ function readStrictly(message: Uint8Array): Query | undefined {
   let edns: Edns | undefined;
   let position = questionEnd;
   for (let left = additional; left > 0; left--) {
-    const record = readRecord(message, position);
-    if (record === undefined) return undefined;
-    if (record.type === RecordType.OPT) {
-      if (edns !== undefined || message[position] !== 0) return undefined;
-      edns = readEdns(message, position, record.end);
+    if (message[position] === 0 && readWord(message, position + 1) === RecordType.OPT) {
+      const end = position + OPT_BYTES + readWord(message, position + 9);
+      edns = edns === undefined && end <= message.length ? readEdns(message, position, end) : undefined;
       if (edns === undefined) return undefined;
+      position = end;
+      continue;
     }
+    const record = readRecord(message, position);
+    // An OPT record belongs to the root.
+    if (record === undefined || record.type === RecordType.OPT) return undefined;
     position = record.end;
   }
   if (position !== message.length) return undefined;

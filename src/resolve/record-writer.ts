@@ -1,4 +1,4 @@
-import { MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
+import { type FoldedName, HEADER_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
 import { ALL_CLUSTERS, type Zone } from "../zone/frame.ts";
 import {
   findSet,
@@ -10,14 +10,21 @@ import {
   srvWeight,
   targetOf,
 } from "../zone/record-block.ts";
-import type { Leased, Names, World } from "../zone/world.ts";
-import type { Leases } from "./answer.ts";
-import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
+import type { Leased, LeasedTtl, Names, World } from "../zone/world.ts";
+import { SOA_TIMERS } from "../zone/zone-plan.ts";
+import { type AnswerForm, MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
+import type { Query } from "./query.ts";
 
 /** Priority (always 0) and weight and port of an SRV record. */
 const SRV_FIXED_BYTES = 6;
 /** The highest target of a compression pointer (RFC 1035 section 4.1.4). */
 const MAX_POINTER = 0x3fff;
+
+/** When leases expire. */
+export interface Leases {
+  /** For each lease group of a segment, the Unix milliseconds at which the first lease of its clusters expires; Infinity for none. */
+  of(segment: Leased): Float64Array;
+}
 
 /** The context for writing records: data, leases, time. */
 export interface RecordContext extends AnswerForm {
@@ -28,16 +35,53 @@ export interface RecordContext extends AnswerForm {
   readonly rotation: number;
 }
 
-/**
- * A TTL in seconds, bounded by the lease on which the record depends.
- * @param leaseGroup of `leased`
- */
-export function boundedTtl(
-  { leases, now, world }: RecordContext,
-  leased: Leased,
-  ttl: number,
-  leaseGroup: number,
-): number {
+/** Writes answers from a world. */
+export class AnswerWriter extends MessageWriter {
+  declare query: Query;
+  context!: RecordContext;
+  /** The zone of the name to which the next records belong. */
+  zone!: Zone;
+  /** The offset of that name in the message. */
+  owner = HEADER_BYTES;
+  /** The offset of the zone's name. */
+  apexAt = HEADER_BYTES;
+
+  /** Sets to which name the next records belong. */
+  place(owner: number, zone: Zone, name: FoldedName): void {
+    this.owner = owner;
+    this.zone = zone;
+    this.apexAt = owner + name.length - zone.wire.length;
+  }
+
+  /** Writes a record to the answer section. */
+  writeAnswer(type: number, ttl: number, data: Uint8Array): void {
+    this.writeRecordHeader(this.owner, type, ttl, data.length);
+    this.writeBytes(data, 0, data.length);
+    this.answers++;
+    this.smallestTtl = Math.min(this.smallestTtl, ttl);
+  }
+}
+
+const writer = new AnswerWriter();
+
+/** Begins an answer from a world, like `beginAnswer`. */
+export function beginRecords(message: Uint8Array, query: Query, context: RecordContext): AnswerWriter {
+  writer.begin(message, query, context);
+  writer.context = context;
+  return writer;
+}
+
+/** A TTL in seconds, bounded by the lease on which the record depends. */
+export function boundedTtl(context: RecordContext, { leased, leaseGroup, ttl }: LeasedTtl): number {
+  return bounded(context, leased, leaseGroup, ttl);
+}
+
+/** The TTL in seconds of the records of a set. */
+function setTtl(context: RecordContext, names: Names, set: number): number {
+  return bounded(context, names, names.leaseGroupOf(set), names.ttlOf(set) & ~KEEP_ORDER);
+}
+
+function bounded({ leases, now, world }: RecordContext, leased: Leased, leaseGroup: number, ttl: number) {
   if (leaseGroup === 0) return ttl;
   // Nearly always no lease at all expires so soon. The table of the frame is in the CPU's cache, that of the segment seldom.
   if (leases.of(world.frame)[ALL_CLUSTERS]! - now >= ttl * 1000) return ttl;
@@ -45,46 +89,38 @@ export function boundedTtl(
   return left >= ttl ? ttl : Math.max(0, Math.floor(left));
 }
 
-/** The TTL in seconds of the records of a set. */
-function setTtl(context: RecordContext, names: Names, set: number): number {
-  return boundedTtl(context, names, names.ttlOf(set) & ~KEEP_ORDER, names.leaseGroupOf(set));
-}
-
 /**
  * Writes an RRset to the answer section, rotated unless its order matters. Addresses that do not fit are left out, as KEP-1645 allows;
  * any other RRset that does not fit is cut, with TC (RFC 2181 section 9). A datagram has only whole RRsets: others are left out, with TC.
+ * @param targets takes the targets of SRV records, with their offsets in the message
  */
 export function writeAnswerSet(
-  writer: MessageWriter,
-  context: RecordContext,
+  writer: AnswerWriter,
   names: Names,
   set: number,
-  owner: number,
-  zone: Zone,
-  targets: Map<number, number> | undefined,
+  targets?: Map<number, number>,
 ): void {
   const heap = names.bytes;
-  const { position, answers } = writer;
+  const { position, answers, owner } = writer;
   const wholeOnly = writer.transport.isDatagram;
   const type = heap[set]!;
   const count = recordCount(heap, set);
-  const data = recordsOf(heap, set);
-  const ttl = setTtl(context, names, set);
-  const start = firstRecord(context, names, set, count);
+  const ttl = setTtl(writer.context, names, set);
   if (type === RecordType.A || type === RecordType.AAAA) {
-    const size = fixedDataBytes(type);
-    const fitting = Math.floor((writer.addressLimit - position) / (RECORD_HEADER_BYTES + size));
-    const most = Math.min(count, fitting);
+    const size = RECORD_HEADER_BYTES + fixedDataBytes(type);
+    const most = Math.min(count, Math.floor((writer.addressLimit - position) / size));
     if (wholeOnly && most < count) writer.truncated = true;
-    else writer.answers += writeAddresses(writer, heap, data, owner, type, size, ttl, count, start, most);
+    else writer.answers += writeAddresses(writer, names, set, owner, ttl, most);
   } else if (type === RecordType.SRV) {
+    const data = recordsOf(heap, set);
     const weight = srvWeight(count);
+    const start = firstRecord(writer, names, set, count);
     for (let index = 0; index < count; index++) {
       const at = data + ((start + index) % count) * 6;
-      if (!writeService(writer, names, at, owner, zone, ttl, weight, targets)) break;
+      if (!writeService(writer, names, at, ttl, weight, targets)) break;
     }
   } else {
-    let at = data;
+    let at = recordsOf(heap, set);
     for (let index = 0; index < count; index++) {
       const length = read16(heap, at);
       if (!writer.hasRoom(RECORD_HEADER_BYTES + length)) break;
@@ -102,24 +138,26 @@ export function writeAnswerSet(
 }
 
 /** The index of the first record: the records take turns, unless their order matters. */
-function firstRecord(context: RecordContext, names: Names, set: number, count: number): number {
+function firstRecord({ context }: AnswerWriter, names: Names, set: number, count: number): number {
   return count > 1 && (names.ttlOf(set) & KEEP_ORDER) === 0 ? context.rotation % count : 0;
 }
 
+/** Writes addresses of a set. @returns how many */
 function writeAddresses(
-  writer: MessageWriter,
-  heap: Uint8Array,
-  data: number,
+  writer: AnswerWriter,
+  names: Names,
+  set: number,
   owner: number,
-  type: number,
-  size: number,
   ttl: number,
-  count: number,
-  start: number,
   most: number,
 ): number {
-  let at = data + start * size;
+  const heap = names.bytes;
+  const type = heap[set]!;
+  const size = fixedDataBytes(type);
+  const count = recordCount(heap, set);
+  const data = recordsOf(heap, set);
   const end = data + count * size;
+  let at = data + firstRecord(writer, names, set, count) * size;
   for (let index = 0; index < most; index++, at += size) {
     if (at === end) at = data;
     writer.writeRecordHeader(owner, type, ttl, size);
@@ -130,15 +168,14 @@ function writeAddresses(
 
 /** Writes one SRV record, or none if the target is too long for this zone; false if the message is full. */
 function writeService(
-  writer: MessageWriter,
+  writer: AnswerWriter,
   names: Names,
   at: number,
-  owner: number,
-  zone: Zone,
   ttl: number,
   weight: number,
   targets: Map<number, number> | undefined,
 ): boolean {
+  const { owner, zone } = writer;
   const heap = names.bytes;
   const node = targetOf(heap, at);
   const targetBytes = names.nameBytes(node) + zone.wire.length;
@@ -157,12 +194,11 @@ function writeService(
 }
 
 /**
- * Writes the addresses of SRV targets, for a view by its index there, to the additional section, only whole RRsets, while they fit
+ * Writes the addresses of targets, for a view by its index there, to the additional section, only whole RRsets, while they fit
  * (RFC 2782; specification 2.3.2, 2.4.2).
  */
 export function writeTargetAddresses(
-  writer: MessageWriter,
-  context: RecordContext,
+  writer: AnswerWriter,
   names: Names,
   targets: ReadonlyMap<number, number>,
   view: number,
@@ -172,37 +208,67 @@ export function writeTargetAddresses(
     if (list === 0) continue;
     for (const type of [RecordType.A, RecordType.AAAA]) {
       const set = findSet(names.bytes, list, type);
-      if (set !== 0 && !writeAdditionalSet(writer, context, names, set, owner, type)) return;
+      if (set === 0) continue;
+      const count = recordCount(names.bytes, set);
+      if (writer.position + count * (RECORD_HEADER_BYTES + fixedDataBytes(type)) > writer.limit) return;
+      const ttl = setTtl(writer.context, names, set);
+      writer.additionals += writeAddresses(writer, names, set, owner, ttl, count);
     }
   }
 }
 
-/** Writes a whole address set to the additional section; false if it does not fit. */
-export function writeAdditionalSet(
-  writer: MessageWriter,
-  context: RecordContext,
-  names: Names,
-  set: number,
-  owner: number,
-  type: number,
-): boolean {
-  const heap = names.bytes;
-  const count = recordCount(heap, set);
-  const size = fixedDataBytes(type);
-  if (writer.position + count * (RECORD_HEADER_BYTES + size) > writer.limit) return false;
-  const data = recordsOf(heap, set);
-  const start = firstRecord(context, names, set, count);
-  writer.additionals += writeAddresses(
-    writer,
-    heap,
-    data,
-    owner,
-    type,
-    size,
-    setTtl(context, names, set),
-    count,
-    start,
-    count,
-  );
+// ns.dns and hostmaster, the labels below the zone in its SOA and NS records: the names that CoreDNS uses.
+const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
+const MAILBOX = Uint8Array.from([10, 104, 111, 115, 116, 109, 97, 115, 116, 101, 114]);
+
+/** Bytes of the SOA and NS data with a compression pointer to the zone. */
+const POINTER_BYTES = 2;
+const SOA_DATA_BYTES = NAME_SERVER.length + POINTER_BYTES + MAILBOX.length + POINTER_BYTES + 20;
+
+/** Writes the SOA record (RFC 1035 section 3.3.13) of the zone; false if it does not fit. */
+export function writeSoa(writer: AnswerWriter): boolean {
+  const { apexAt, context } = writer;
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + SOA_DATA_BYTES)) return false;
+  writer.writeRecordHeader(apexAt, RecordType.SOA, context.world.frame.negativeTtl, SOA_DATA_BYTES);
+  writer.writeBytes(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.write16(0xc000 | apexAt);
+  writer.writeBytes(MAILBOX, 0, MAILBOX.length);
+  writer.write16(0xc000 | apexAt);
+  writeSoaNumbers(writer);
   return true;
+}
+
+/** Writes the NS record of the zone; returns the offset of its target, or -1 if it does not fit. */
+export function writeNs(writer: AnswerWriter): number {
+  const { apexAt, context } = writer;
+  const length = NAME_SERVER.length + POINTER_BYTES;
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + length)) return -1;
+  writer.writeRecordHeader(apexAt, RecordType.NS, context.world.frame.negativeTtl, length);
+  const target = writer.position;
+  writer.writeBytes(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.write16(0xc000 | apexAt);
+  return target;
+}
+
+/** Writes the SOA record of a reverse name, which is a zone of its own because the zone around it is not ours; false if it does not fit. */
+export function writeReverseSoa(writer: AnswerWriter): boolean {
+  const { wire } = writer.zone;
+  const length = NAME_SERVER.length + MAILBOX.length + 2 * wire.length + 20;
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + length)) return false;
+  writer.writeRecordHeader(writer.owner, RecordType.SOA, writer.context.world.frame.negativeTtl, length);
+  writer.writeBytes(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.writeBytes(wire, 0, wire.length);
+  writer.writeBytes(MAILBOX, 0, MAILBOX.length);
+  writer.writeBytes(wire, 0, wire.length);
+  writeSoaNumbers(writer);
+  return true;
+}
+
+function writeSoaNumbers(writer: AnswerWriter): void {
+  const { serial, frame } = writer.context.world;
+  writer.write32(serial);
+  writer.write32(SOA_TIMERS.refresh);
+  writer.write32(SOA_TIMERS.retry);
+  writer.write32(SOA_TIMERS.expire);
+  writer.write32(frame.negativeTtl);
 }

@@ -8,10 +8,8 @@ import { finishNegative, minimalAny, positive } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerBadVersion, answerError, answerOutOfZone, answerWith } from "./error-responses.ts";
 import { answerInZone, findZone, isAboveAnyZone, isInAnyZone } from "./in-zone.ts";
-import { beginAnswer } from "./message-writer.ts";
 import { isAnsweredClass, isQuery, type Query, readQuery } from "./query.ts";
-import { boundedTtl, type RecordContext } from "./record-writer.ts";
-import { writeReverseSoa } from "./zone-records.ts";
+import { beginRecords, boundedTtl, type RecordContext, writeReverseSoa } from "./record-writer.ts";
 
 /** The data and settings for answers. */
 export interface ResolveContext extends RecordContext {
@@ -56,11 +54,9 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   if (query.type === RecordType.OPT)
     return answerError(message, { code: ResponseCode.FORMERR, edns: query.edns }, context);
   if (!isAnsweredClass(query.class))
-    return answerWith(message, query, ResponseCode.REFUSED, "refused", -1, { transport });
+    return answerWith(message, query, ResponseCode.REFUSED, -1, { transport });
   if (query.type === RecordType.AXFR || query.type === RecordType.IXFR)
-    return answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_SUPPORTED, {
-      transport,
-    });
+    return answerWith(message, query, ResponseCode.REFUSED, ExtendedError.NOT_SUPPORTED, { transport });
   const view = frame.viewOf(context.view);
   const zone = findZone(frame, name, view);
   // The designated resolver's name may be in one of our zones.
@@ -106,26 +102,19 @@ function answerReverse(
   message: Uint8Array,
   query: Query,
   context: ResolveContext,
-  { leased, leaseGroup, ttl: longest, name, zone }: PtrTarget,
+  target: PtrTarget,
 ): Answer {
-  const { world } = context;
-  const { frame } = world;
-  const writer = beginAnswer(message, query, context);
-  if (query.type === RecordType.ANY) return minimalAny(writer, query, world, HEADER_BYTES);
-  if (query.type !== RecordType.PTR) {
-    const written = writeReverseSoa(writer, world, zone, HEADER_BYTES);
-    if (query.type === RecordType.SOA) {
-      writer.answers = written ? 1 : 0;
-      writer.smallestTtl = Math.min(writer.smallestTtl, frame.negativeTtl);
-      return positive(writer, query);
-    }
-    return finishNegative(writer, query, world, ResponseCode.NOERROR);
+  const writer = beginRecords(message, query, context);
+  writer.owner = HEADER_BYTES;
+  writer.zone = target.zone;
+  if (query.type === RecordType.ANY) return minimalAny(writer);
+  if (query.type === RecordType.PTR) {
+    writer.writeAnswer(RecordType.PTR, boundedTtl(context, target), target.name);
+    return positive(writer);
   }
-  const ttl = boundedTtl(context, leased, longest, leaseGroup);
-  writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, name.length + zone.wire.length);
-  writer.writeBytes(name, 0, name.length);
-  writer.writeBytes(zone.wire, 0, zone.wire.length);
-  writer.answers = 1;
-  writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
-  return positive(writer, query);
+  const written = writeReverseSoa(writer);
+  if (query.type !== RecordType.SOA) return finishNegative(writer, ResponseCode.NOERROR);
+  writer.answers = written ? 1 : 0;
+  writer.smallestTtl = Math.min(writer.smallestTtl, context.world.frame.negativeTtl);
+  return positive(writer);
 }

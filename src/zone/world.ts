@@ -41,7 +41,7 @@ export interface LeasedTtl {
 
 /** The target of a PTR record. */
 export interface PtrTarget extends LeasedTtl {
-  /** Relative to its zone: labels with their length bytes. */
+  /** In wire form. */
   readonly name: Uint8Array;
   readonly zone: Zone;
 }
