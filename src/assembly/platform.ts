@@ -13,7 +13,7 @@ import type { Clock } from "../gateway/clock.ts";
 import type { Control } from "../gateway/desired.ts";
 import type { Gateway, GatewayParts } from "../gateway/gateway.ts";
 import type { NameSettings } from "../gateway/keyed-scope.ts";
-import type { PartialStages, QueryStages } from "../gateway/scoped-gateway.ts";
+import type { QueryStages } from "../gateway/scoped-gateway.ts";
 import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit.ts";
 import type { RuleParts } from "../http/doh/rule-answers.ts";
@@ -36,7 +36,7 @@ import type { PushForwardParts } from "./push-forward.ts";
 export type GatewayConfig = ServeConfig | EdgeConfig;
 
 /** How queries are answered, with the settings applied. */
-export interface Stages extends QueryStages, PartialStages {
+export interface Stages extends QueryStages {
   readonly names: NameSettings;
 }
 

@@ -7,7 +7,7 @@ import type { AnswerContext } from "../gateway/scoped-gateway.ts";
 import type { Grants, Pins } from "../merge/grants.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/error-responses.ts";
-import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
+import { type ResolveContext, resolve } from "../resolve/resolve.ts";
 import type { GatewayConfig, Stages } from "./platform.ts";
 
 /** The parts that the stages need beside settings. */
@@ -60,7 +60,6 @@ export function createStages(
       },
     },
     resolve: (query, context) => resolve(query, settled(context)),
-    resolveOrMiss: (query, context) => resolveOrMiss(query, settled(context)),
     notReady: (query, context) => notReady(query, { ...context, designated: designated() }),
   };
 }

@@ -2,7 +2,7 @@ import { type FoldedName, parseName, readFoldedName } from "../dns/name.ts";
 import { readReverseName } from "../dns/reverse.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { findSet } from "../zone/record-block.ts";
-import type { World } from "../zone/world.ts";
+import { unlessMissing, type World } from "../zone/world.ts";
 import { type NamedService, readSubject, type Subject } from "./question.ts";
 import type { ExplainedService as ServiceSchema, Written } from "./schema.ts";
 
@@ -129,9 +129,8 @@ export function servedName(
   { zone, tree }: Subject,
   view: number,
 ): ServedName | "missing" | undefined {
-  const located = world.locate(zone, tree, name, view);
-  if (located === undefined) return undefined;
-  if ("missing" in located) return "missing";
+  const located = unlessMissing(() => world.locate(zone, tree, name, view));
+  if (located === undefined || located === "missing") return located;
   const { names, node } = located;
   const list = names.setListOf(node, names.viewOf(world.frame.viewName(view)));
   return (type) => {
@@ -145,8 +144,8 @@ function reverseClusters(world: World, name: FoldedName, view: number): readonly
   const into = new Uint8Array(16);
   const length = readReverseName(name.bytes, name.length, into);
   if (length === 0) return undefined;
-  const target = world.ptrTarget(into.subarray(0, length), view);
-  if (target === undefined || "missing" in target) return undefined;
+  const target = unlessMissing(() => world.ptrTarget(into.subarray(0, length), view));
+  if (target === undefined || target === "missing") return undefined;
   return target.leased.leaseGroups[target.leaseGroup];
 }
 

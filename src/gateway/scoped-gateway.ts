@@ -1,5 +1,5 @@
 import type { KeyWorld } from "../names/key-world.ts";
-import type { Answer, Missing } from "../resolve/answer.ts";
+import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message-writer.ts";
 import type { Leases } from "../resolve/record-writer.ts";
 import type { World } from "../zone/world.ts";
@@ -46,14 +46,10 @@ export interface AnswerContext extends QueryContext {
 
 /** Answers one DNS message, with the settings of the gateway. Undefined where it is no DNS query at all. */
 export interface QueryStages {
+  /** @throws {MissingPart} if a part of the world has to come into memory first */
   resolve(query: Uint8Array, context: AnswerContext): Answer | undefined;
   /** The answer while nothing is known: SERVFAIL. */
   notReady(query: Uint8Array, context?: QueryContext): Answer | undefined;
-}
-
-/** The same where parts of what is answered from may have to be fetched first. */
-export interface PartialStages extends Pick<QueryStages, "notReady"> {
-  resolveOrMiss(query: Uint8Array, context: AnswerContext): Answer | Missing | undefined;
 }
 
 /** What is answered from in a scope. */

@@ -4,7 +4,6 @@ import type { ClusterFinding } from "../merge/clusterset.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Zone } from "../zone/frame.ts";
-import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
 import type { Location } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/zone-plan.ts";
@@ -94,7 +93,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
       if (unit.version === cache.version || cache.get(unit.id) === unit) return location;
     }
     const units: KeptUnit[] = [];
-    const location = this.search(zone, tree, name, view, units) as Location | undefined;
+    const location = this.search(zone, tree, name, view, units);
     const [unit] = units;
     if (unit === undefined || units.length > 1) return location;
     const { droppedBytes = 0 } = cache;
@@ -143,14 +142,6 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
       if (compiled?.hasNameBelow(planned.key, suffix) === true) return true;
     }
     return false;
-  }
-
-  protected override candidatesOf(
-    claim: AddressClaim,
-    address: Uint8Array,
-    view: number,
-  ): readonly ReverseCandidate[] {
-    return super.candidatesOf(claim, address, view) as readonly ReverseCandidate[];
   }
 
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {

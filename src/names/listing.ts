@@ -15,7 +15,7 @@ import {
   srvWeight,
   targetOf,
 } from "../zone/record-block.ts";
-import { type Names, present } from "../zone/world.ts";
+import type { Names } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import { SOA_TIMERS } from "../zone/zone-plan.ts";
 import type { KeyWorld } from "./key-world.ts";
@@ -103,7 +103,7 @@ function* listFixed(listing: Listing): Generator<ListedRecord> {
   for (const node of fixed.nodesOf(world.frame.trees[tree]!.key)) {
     // A host may have the name of a service.
     const name = readFoldedName(wireName(fixed, node, zone.wire), 0)!;
-    const located = present(world.locate(zone, tree, name, view));
+    const located = world.locate(zone, tree, name, view);
     if (located?.names === fixed) yield* listNode(listing, fixed, node);
   }
 }
@@ -129,7 +129,7 @@ function* listReverse(
       const name = formatReverseName(address);
       if (listed.has(name)) continue;
       listed.add(name);
-      const target = present(world.ptrTarget(address, view));
+      const target = world.ptrTarget(address, view);
       if (target === undefined || target.zone !== zone) continue;
       yield { name, ttl: target.ttl, type: "PTR", rdata: formatName(target.name) };
     }

@@ -12,7 +12,7 @@ import { isLocalityView } from "../zone/frame.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
 import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
-import { present, type World } from "../zone/world.ts";
+import { unlessMissing, type World } from "../zone/world.ts";
 import { compilePods, mergeViews } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";
 import type { KeyEntries } from "./entries.ts";
@@ -99,8 +99,8 @@ export function serviceAt(
   const { frame } = world;
   const zone = frame.trees[0]!.canonicalZone;
   const name = readFoldedName(parseName(`${textOf(key)}.${zone.name}`), 0)!;
-  const found = world.locate(zone, 0, name, frame.viewOf(view));
-  if (found === undefined || "missing" in found || !(found.names instanceof CompiledKey)) return undefined;
+  const found = unlessMissing(() => world.locate(zone, 0, name, frame.viewOf(view)));
+  if (found === undefined || found === "missing" || !(found.names instanceof CompiledKey)) return undefined;
   return listingOf(found.names, key, view);
 }
 
@@ -198,7 +198,7 @@ export class Accounts {
 
   /** Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there. @param view its index */
   isLacking(view: number, namespace: string): boolean {
-    return present(this.world.isLacking(this.world.context.trees[0]!, view, namespace));
+    return this.world.isLacking(this.world.context.trees[0]!, view, namespace);
   }
 
   /** The clusters that have a namespace. */

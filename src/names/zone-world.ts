@@ -5,7 +5,7 @@ import { Frame, type Zone } from "../zone/frame.ts";
 import { addressLabel, isKeyLabel, isObjectLabel } from "../zone/kinds/endpoint-records.ts";
 import { localTree, stemDepths } from "../zone/name-tree.ts";
 import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
-import type { LeasedTtl, Location, Missing, PtrTarget, World } from "../zone/world.ts";
+import type { LeasedTtl, Location, PtrTarget, World } from "../zone/world.ts";
 import { createContext, type PlannedTree, type ZoneContext } from "../zone/zone-context.ts";
 import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
 import { type CompiledUnit, compileFixedNames } from "./compile-key.ts";
@@ -18,7 +18,7 @@ export function unitKind({ plan, key }: PlannedTree): string {
   return plan.kind === "cluster-local" ? key : plan.kind;
 }
 
-/** Finds names in zones, wherever the names of keys are from. What is not there yet is `Missing`. */
+/** Finds names in zones, wherever the names of keys are from. Throws a `MissingPart` for what is not in memory. */
 export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undefined }> implements World {
   serial: number;
   readonly frame: Frame;
@@ -52,25 +52,25 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   }
 
   /** The names of a key in one kind of zone. */
-  protected abstract namesOf(planned: PlannedTree, namespace: string, label: string): Unit | Missing;
+  protected abstract namesOf(planned: PlannedTree, namespace: string, label: string): Unit;
   /** The PTR records that the addresses of a key want. */
   protected abstract reverseOf(
     planned: PlannedTree,
     namespace: string,
     label: string,
-  ): Pick<CompiledUnit, "reverse" | "hasAudiences"> | Missing;
+  ): Pick<CompiledUnit, "reverse" | "hasAudiences">;
   /** Whether a live cluster has a namespace. */
-  protected abstract hasNamespace(clusterId: string, namespace: string): boolean | Missing;
+  protected abstract hasNamespace(clusterId: string, namespace: string): boolean;
   /** Whether a tree has names that end with a relative name, of keys of a namespace or of any. */
   protected abstract hasNamesBelow(
     planned: PlannedTree,
     namespace: string | undefined,
     suffix: string,
-  ): boolean | Missing;
+  ): boolean;
   /** The services for which live clusters report an address. */
-  protected abstract claimsOn(address: Uint8Array): readonly AddressClaim[] | Missing;
+  protected abstract claimsOn(address: Uint8Array): readonly AddressClaim[];
 
-  abstract locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined;
+  abstract locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | undefined;
 
   /** Finds a name. @param units takes the units on which the outcome depends; none if it depends on more */
   protected search(
@@ -79,7 +79,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     name: FoldedName,
     view: number,
     units: Unit[],
-  ): Location | Missing | undefined {
+  ): Location | undefined {
     const planned = this.context.trees[tree]!;
     const labels = name.labels - zone.labels;
     const end = name.length - zone.wire.length;
@@ -90,23 +90,18 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
       const namespace = labelText(name, labels - depth);
       if (!isKeyLabel(namespace) || !isKeyLabel(label)) continue;
       const unit = this.namesOf(planned, namespace, label);
-      if ("missing" in unit) return unit;
       units.push(unit);
       const { key } = unit;
       if (key === undefined) continue;
       const node = key.find(key.treeOf(planned.key, this.frame.viewName(view)), bytes, 0, end);
       if (node < 0) continue;
-      const isLacking = this.isLacking(planned, view, namespace);
-      if (typeof isLacking !== "boolean") return isLacking;
-      if (!isLacking) return { names: key, node };
+      if (!this.isLacking(planned, view, namespace)) return { names: key, node };
     }
     const node = this.fixed.find(tree, bytes, 0, end);
     if (node >= 0) return { names: this.fixed, node };
     if (planned.plan.kind !== "federation" && labels !== 2) return undefined;
     units.length = 0;
-    const has = this.#hasNamesBelow(planned, name, labels, view);
-    if (typeof has !== "boolean") return has;
-    return has ? this.#empty(tree) : undefined;
+    return this.#hasNamesBelow(planned, name, labels, view) ? this.#empty(tree) : undefined;
   }
 
   apex(tree: number): Location {
@@ -117,34 +112,26 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     return { names: this.fixed, node: this.fixed.find(tree, NAME_SERVER, 0, NAME_SERVER.length) };
   }
 
-  podNames(zone: Zone, tree: number, name: FoldedName): LeasedTtl | Missing | undefined {
+  podNames(zone: Zone, tree: number, name: FoldedName): LeasedTtl | undefined {
     const { plan } = this.context.trees[tree]!;
     // Section 2.6 of DNS-based service discovery, deprecated: pods have names of any address.
     if (plan.kind !== "cluster-local" || plan.cluster.zone.pods !== "insecure") return undefined;
     if (name.labels - zone.labels !== 3 || labelText(name, 2) !== "pod") return undefined;
-    const has = this.#hasNamespace(plan.cluster.clusterId, labelText(name, 1));
-    if (typeof has !== "boolean") return has;
-    return has ? leasedTtl([plan.cluster.clusterId], this.context.options.ttl) : undefined;
+    const { clusterId } = plan.cluster;
+    if (!this.#hasNamespace(clusterId, labelText(name, 1))) return undefined;
+    return leasedTtl([clusterId], this.context.options.ttl);
   }
 
-  ptrTarget(address: Uint8Array, view: number): PtrTarget | Missing | undefined {
-    const claims = this.claimsOn(address);
-    if ("missing" in claims) return claims;
-    let missing: Missing | undefined;
-    const candidatesOf = (claim: AddressClaim) => {
-      const found = this.candidatesOf(claim, address, view);
-      if (!("missing" in found)) return found;
-      missing ??= found;
-      return [];
-    };
-    const candidate = reverseName(claims, candidatesOf, this.frame.viewName(view));
-    if (missing !== undefined) return missing;
+  ptrTarget(address: Uint8Array, view: number): PtrTarget | undefined {
+    const candidate = reverseName(
+      this.claimsOn(address),
+      (claim) => this.candidatesOf(claim, address, view),
+      this.frame.viewName(view),
+    );
     if (candidate === undefined) return undefined;
     const { namespace, tree, ttl, clusters } = candidate.source;
     const planned = this.context.treeByKey.get(tree)!;
-    const isLacking = this.isLacking(planned, view, namespace);
-    if (typeof isLacking !== "boolean") return isLacking;
-    if (isLacking) return undefined;
+    if (this.isLacking(planned, view, namespace)) return undefined;
     return {
       ...leasedTtl(clusters, ttl),
       name: Uint8Array.of(...nameOfCandidate(candidate, address), ...planned.canonicalZone.wire),
@@ -157,18 +144,16 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     claim: AddressClaim,
     address: Uint8Array,
     view: number,
-  ): readonly ReverseCandidate[] | Missing {
+  ): readonly ReverseCandidate[] {
     const { key, basis, clusterId } = claim;
     const planned =
       basis === "local" ? this.context.treeByKey.get(localTree(clusterId)) : this.context.trees[0]!;
     const [namespace, label] = [namespaceOf(key), nameOf(key)];
     if (planned === undefined || !isKeyLabel(namespace) || !isKeyLabel(label)) return [];
     const unit = this.reverseOf(planned, namespace, label);
-    if ("missing" in unit) return unit;
     const candidates = candidatesFor(unit.reverse, address);
     if (!unit.hasAudiences || candidates.length === 0) return candidates;
     const names = this.namesOf(planned, namespace, label);
-    if ("missing" in names) return names;
     const viewName = this.frame.viewName(view);
     return candidates.filter(
       (one) => names.key?.hasAddress(planned.key, nameOfCandidate(one, address), address, viewName) === true,
@@ -176,19 +161,18 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   }
 
   /** Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there. */
-  isLacking({ plan }: PlannedTree, view: number, namespace: string): boolean | Missing {
+  isLacking({ plan }: PlannedTree, view: number, namespace: string): boolean {
     const cluster = this.frame.viewName(view);
     if (plan.kind !== "clusterset" || cluster === undefined || !this.clusters.has(cluster)) return false;
-    const has = this.hasNamespace(cluster, namespace);
-    return typeof has === "boolean" ? !has : has;
+    return !this.hasNamespace(cluster, namespace);
   }
 
-  #hasNamespace(clusterId: string, namespace: string): boolean | Missing {
+  #hasNamespace(clusterId: string, namespace: string): boolean {
     return isObjectLabel(namespace) && this.hasNamespace(clusterId, namespace);
   }
 
   /** Whether a name, which has no records, exists since others end with it, whichever of them a view has: a namespace is no secret. */
-  #hasNamesBelow(planned: PlannedTree, name: FoldedName, labels: number, view: number): boolean | Missing {
+  #hasNamesBelow(planned: PlannedTree, name: FoldedName, labels: number, view: number): boolean {
     const { plan } = planned;
     const texts = Array.from({ length: labels }, (_, index) => labelText(name, index));
     const suffix = texts.join(".");
@@ -198,11 +182,12 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     }
     const [namespace, parent] = texts;
     if (!isKeyLabel(namespace!)) return false;
-    if (plan.kind === "clusterset") {
-      const isLacking = parent === "svc" ? this.isLacking(planned, view, namespace!) : true;
-      if (typeof isLacking !== "boolean") return isLacking;
-      return !isLacking && this.hasNamesBelow(planned, namespace, suffix);
-    }
+    if (plan.kind === "clusterset")
+      return (
+        parent === "svc" &&
+        !this.isLacking(planned, view, namespace!) &&
+        this.hasNamesBelow(planned, namespace, suffix)
+      );
     const { clusterId, zone } = plan.cluster;
     if (parent === "pod") return zone.pods !== "disabled" && this.#hasNamespace(clusterId, namespace!);
     return parent === "svc" && this.hasNamesBelow(planned, namespace, suffix);

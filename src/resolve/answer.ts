@@ -1,5 +1,3 @@
-export type { Missing } from "../zone/world.ts";
-
 import { RecordType, ResponseCode } from "../dns/name.ts";
 import { type AnswerWriter, writeSoa } from "./record-writer.ts";
 

@@ -11,7 +11,7 @@ import { readPodLabel } from "../dns/reverse.ts";
 import type { Frame, Zone } from "../zone/frame.ts";
 import { findSet, read16, recordsOf } from "../zone/record-block.ts";
 import type { Location, Names } from "../zone/world.ts";
-import { type Answer, type Missing, minimalAny, negative, positive } from "./answer.ts";
+import { type Answer, minimalAny, negative, positive } from "./answer.ts";
 import { RECORD_HEADER_BYTES } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import {
@@ -39,7 +39,7 @@ export function answerInZone(
   context: RecordContext,
   firstZone: Zone,
   view: number,
-): Answer | Missing {
+): Answer {
   const { world } = context;
   const { frame } = world;
   const viewName = frame.viewName(view);
@@ -57,7 +57,6 @@ export function answerInZone(
         answerPodName(writer, tree, name) ??
         negative(writer, isAboveAnyZone(frame, name, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN)
       );
-    if ("missing" in located) return located;
     const { names, node } = located;
     if (name.labels === zone.labels) return answerApex(writer, tree, viewName);
     const heap = names.bytes;
@@ -142,12 +141,11 @@ export function isAboveAnyZone(frame: Frame, name: FoldedName, view: number): bo
 }
 
 /** Answers a pod's name with the address in the name, in namespaces where all such names exist (DNS-based service discovery 1.0.1, section 2.6). */
-function answerPodName(writer: AnswerWriter, tree: number, name: FoldedName): Answer | Missing | undefined {
+function answerPodName(writer: AnswerWriter, tree: number, name: FoldedName): Answer | undefined {
   const { context, query, zone } = writer;
   const terms = context.world.podNames(zone, tree, name);
-  if (terms === undefined || "missing" in terms) return terms;
-  const bytes = readPodLabel(name.bytes);
-  if (bytes === undefined) return undefined;
+  const bytes = terms && readPodLabel(name.bytes);
+  if (terms === undefined || bytes === undefined) return undefined;
   if (query.type === RecordType.ANY) return minimalAny(writer);
   const type = bytes.length === 4 ? RecordType.A : RecordType.AAAA;
   if (query.type !== type) return negative(writer, ResponseCode.NOERROR);

@@ -3,8 +3,7 @@ import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/na
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
 import type { Frame } from "../zone/frame.ts";
 import type { PtrTarget } from "../zone/world.ts";
-import type { Answer, Missing } from "./answer.ts";
-import { finishNegative, minimalAny, positive } from "./answer.ts";
+import { type Answer, finishNegative, minimalAny, positive } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerBadVersion, answerError, answerOutOfZone, answerWith } from "./error-responses.ts";
 import { answerInZone, findZone, isAboveAnyZone, isInAnyZone } from "./in-zone.ts";
@@ -25,28 +24,17 @@ const UNDERSCORE = 0x5f;
 const address = new Uint8Array(16);
 
 /**
- * Answers a DNS query from a world that is all in memory. Synchronous, and pure except for a reused buffer.
+ * Answers a DNS query. Synchronous, and pure except for reused buffers.
  * @returns undefined for bytes that are not a DNS query (too short, or an answer); over HTTP that is a 400
- * @throws {Error} if a part of it is not in memory
+ * @throws {MissingPart} if a part of the world has to come into memory first
  */
 export function resolve(message: Uint8Array, context: ResolveContext): Answer | undefined {
-  return whole(resolveOrMiss(message, context));
-}
-
-/** Like `resolve`; says what has to come into memory first, if something has to. */
-export function resolveOrMiss(message: Uint8Array, context: ResolveContext): Answer | Missing | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
   return "code" in query ? answerError(message, query, context) : answerQuery(message, query, context);
 }
 
-function whole(answer: Answer | Missing | undefined): Answer | undefined {
-  if (answer !== undefined && "missing" in answer)
-    throw new Error(`the ${answer.missing.kind} ${answer.missing.hash} is not in memory`);
-  return answer;
-}
-
-function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer | Missing {
+function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer {
   const { world, transport } = context;
   const { frame } = world;
   const { name } = query;
@@ -68,8 +56,7 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   const addressBytes = readReverseName(name.bytes, name.length, address);
   if (addressBytes !== 0) {
     const target = world.ptrTarget(address.subarray(0, addressBytes), view);
-    if (target !== undefined)
-      return "missing" in target ? target : answerReverse(message, query, context, target);
+    if (target !== undefined) return answerReverse(message, query, context, target);
   }
   const isAncestor = isAboveAnswered(frame, name, view, context.designated);
   return {

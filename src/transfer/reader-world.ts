@@ -4,7 +4,7 @@ import type { AddressClaim } from "../names/entries.ts";
 import { clusterOfKind, type Mark, podAddress } from "../names/key-changes.ts";
 import { unitKind, ZoneWorld } from "../names/zone-world.ts";
 import type { Zone } from "../zone/frame.ts";
-import type { Location, Missing, MissingPart } from "../zone/world.ts";
+import { type Location, MissingPart } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
 import type { PartCache } from "./part-cache.ts";
@@ -24,8 +24,10 @@ import { ANY_NAME } from "./primary.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A part that has to be fetched. Its hash is its name in the cache. */
-export interface WantedPart extends MissingPart {
+/** A part that has to be fetched. */
+export interface WantedPart {
+  /** Its name in the cache. */
+  readonly hash: string;
   readonly name: PartName;
   /** At which version. */
   readonly version: Mark;
@@ -33,12 +35,29 @@ export interface WantedPart extends MissingPart {
   readonly load: (bytes: Bytes) => Loaded<object>;
 }
 
-interface Wanting {
+/** A newer state than that of the world has to be fetched. */
+const NEWER_STATE = { hash: "state" } as const;
+
+/** What has to be fetched, in place of what is wanted. */
+interface Missing {
   readonly missing: WantedPart | typeof NEWER_STATE;
 }
 
-/** A newer state than that of the world has to be fetched. */
-export const NEWER_STATE: MissingPart = { kind: "part", hash: "state" };
+/** Thrown where a query needs something that has to be fetched. */
+export class ToFetch extends MissingPart {
+  readonly part: Missing["missing"];
+
+  constructor(part: Missing["missing"]) {
+    super(`${part.hash} is not in memory`);
+    this.part = part;
+  }
+}
+
+/** @throws {ToFetch} where it is missing */
+function present<Found>(found: Found | Missing): Found {
+  if (typeof found === "object" && found !== null && "missing" in found) throw new ToFetch(found.missing);
+  return found as Found;
+}
 
 const NO_KEY: LoadedKey = { key: undefined, clusters: [] };
 const NO_CLAIMS: readonly AddressClaim[] = [];
@@ -68,66 +87,55 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     this.#begun = before === undefined ? new Map() : before.#begun;
   }
 
-  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined {
+  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | undefined {
     return this.search(zone, tree, name, view, []);
   }
 
-  protected namesOf(planned: PlannedTree, namespace: string, label: string): LoadedKey | Missing {
+  protected namesOf(planned: PlannedTree, namespace: string, label: string): LoadedKey {
     const zone = unitKind(planned);
     const found = this.#unitPart<LoadedKey>("key", zone, namespace, label, readKey);
-    if (!("missing" in found) || this.#parts.has(found.missing.hash)) return found;
-    const exists = this.#mayExist(planned, namespace, label);
-    if (typeof exists !== "boolean") return exists;
-    return exists ? found : NO_KEY;
+    if (!("missing" in found)) return found;
+    const { missing } = found;
+    if (!this.#parts.has(missing.hash) && !present(this.#mayExist(planned, namespace, label))) return NO_KEY;
+    throw new ToFetch(missing);
   }
 
-  protected reverseOf(planned: PlannedTree, namespace: string, label: string): LoadedReverse | Missing {
-    const found = this.#unitPart<LoadedReverse>("reverse", unitKind(planned), namespace, label, readReverse);
-    if ("missing" in found) return found;
+  protected reverseOf(planned: PlannedTree, namespace: string, label: string): LoadedReverse {
+    const found = present(
+      this.#unitPart<LoadedReverse>("reverse", unitKind(planned), namespace, label, readReverse),
+    );
     // A tree may be gone with its cluster.
     const isThere = found.reverse.every(([, { source }]) => this.context.treeByKey.has(source.tree));
     return isThere ? found : { ...found, reverse: [] };
   }
 
-  protected hasNamespace(clusterId: string, namespace: string): boolean | Missing {
-    const known = this.#mayHaveNamespace(namespace);
-    if (known !== true) return known;
+  protected hasNamespace(clusterId: string, namespace: string): boolean {
+    if (!present(this.#mayHaveNamespace(namespace))) return false;
     const clusters = this.#clustersOf("names", { list: "labels", of: namespace, prefix: "" });
     const changed = this.#parts.changes.ofNamespace(namespace, clusters);
-    const list = this.#list("labels", namespace, "", changed);
-    return "missing" in list ? list : this.clusters.has(clusterId) && list.clusters.has(clusterId);
+    const list = present(this.#list("labels", namespace, "", changed));
+    return this.clusters.has(clusterId) && list.clusters.has(clusterId);
   }
 
-  protected hasNamesBelow(
-    planned: PlannedTree,
-    namespace: string | undefined,
-    suffix: string,
-  ): boolean | Missing {
+  protected hasNamesBelow(planned: PlannedTree, namespace: string | undefined, suffix: string): boolean {
     const { changes } = this.#parts;
     if (namespace === undefined) {
       if (!this.#mayHaveZone(suffix)) return true;
-    } else {
-      const known = this.#mayHaveNamespace(namespace);
-      if (known !== true) return known;
-    }
+    } else if (!present(this.#mayHaveNamespace(namespace))) return false;
     const inKeys = namespace === undefined ? changes.newest : changes.inNamespace(namespace);
     const changed = inKeys.position > changes.ofClusters.position ? inKeys : changes.ofClusters;
     const of = { tree: planned.key, namespace: namespace ?? "", name: suffix };
-    const found = this.#part("below", of, changed, readBelow);
-    return "missing" in found ? found : found.has;
+    return present(this.#part("below", of, changed, readBelow)).has;
   }
 
-  protected claimsOn(address: Uint8Array): readonly AddressClaim[] | Missing {
+  protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
     const hex = hexOf(address);
     const bucket = claimBucket(hex);
     const changed = this.#parts.changes.ofClaims(bucket, this.#clustersOf("claims", { bucket }));
     const claims = this.#part("claims", { bucket }, changed, readClaims);
-    if ("missing" in claims) {
-      const isClaimed = this.#isListed("ranges", "", claimedRange(bucket), changed);
-      if (isClaimed !== true) return isClaimed || NO_CLAIMS;
-      return claims;
-    }
-    const found = claims.claims.get(hex) ?? NO_CLAIMS;
+    if ("missing" in claims && !present(this.#isListed("ranges", "", claimedRange(bucket), changed)))
+      return NO_CLAIMS;
+    const found = present(claims).claims.get(hex) ?? NO_CLAIMS;
     return found.length === 0 ? found : found.filter(({ clusterId }) => this.clusters.has(clusterId));
   }
 
@@ -202,7 +210,7 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     namespace: string,
     label: string,
     load: (bytes: Bytes) => Loaded<Value>,
-  ): Value | Wanting {
+  ): Value | Missing {
     const of = { zone, namespace, label };
     const id = idOf(kind, of);
     const changed = this.#parts.changes.ofUnit(zone, namespace, label, this.#clustersOf(kind, of));
@@ -222,7 +230,7 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     of: PartName["of"],
     changed: Mark,
     load: (bytes: Bytes) => Loaded<Value>,
-  ): Value | Wanting {
+  ): Value | Missing {
     const id = idOf(kind, of);
     const value = this.#parts.peek<Value>(id);
     if (value !== undefined) {
@@ -249,7 +257,6 @@ function wanted(
   load: WantedPart["load"],
 ): WantedPart {
   return {
-    kind: "part",
     hash: idOf(kind, of),
     name: { kind, of },
     version: { position, generation },

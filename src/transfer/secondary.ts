@@ -2,11 +2,11 @@ import type { LogRow } from "../database/reader.ts";
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import { neverSeen, type ServingStatus } from "../gateway/gateway-types.ts";
 import { LeaseTables, withoutShortcut } from "../gateway/leases.ts";
-import type { DohGateway, PartialStages, QueryContext } from "../gateway/scoped-gateway.ts";
+import type { DohGateway, QueryContext, QueryStages } from "../gateway/scoped-gateway.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import type { Mark } from "../names/key-changes.ts";
 import type { ServiceSearch } from "../names/services.ts";
-import type { Answer, Missing } from "../resolve/answer.ts";
+import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message-writer.ts";
 import { sleep, within } from "./http-source.ts";
 import { PartCache, type PartMemory } from "./part-cache.ts";
@@ -20,7 +20,7 @@ import {
   type SentServices,
   type SentWorld,
 } from "./part-forms.ts";
-import { NEWER_STATE, ReaderWorld, type WantedPart, wantedKey } from "./reader-world.ts";
+import { ReaderWorld, ToFetch, wantedKey } from "./reader-world.ts";
 import {
   type Attempt,
   DEFAULT_REFRESH_POLICY,
@@ -35,7 +35,7 @@ export type Background = (work: Promise<void>) => void;
 /** What a secondary is put together from. */
 export interface SecondaryOptions {
   readonly source: TransferSource;
-  readonly stages: PartialStages;
+  readonly stages: QueryStages;
   /** Holds the parts that queries needed; several secondaries may share it. */
   readonly memory: PartMemory;
   /** The scope that the source gives; its view is that of the client. Default: everything. */
@@ -80,7 +80,7 @@ const MOST_GONE = 3;
  */
 export class Secondary implements DohGateway {
   readonly #source: TransferSource;
-  readonly #stages: PartialStages;
+  readonly #stages: QueryStages;
   readonly #view: string | undefined;
   readonly #clusterIds: readonly string[];
   readonly #policy: RefreshPolicy;
@@ -141,19 +141,17 @@ export class Secondary implements DohGateway {
     transport?: Transport,
   ): Answer | undefined | Promise<Answer | undefined> {
     const asked = { view: this.#view ?? given, transport };
-    const answer = this.#resolve(query, asked, now);
-    return answer !== undefined && "missing" in answer
-      ? this.#answerLater(query.slice(), asked, answer)
-      : answer;
+    const answer = this.#tryAnswer(query, asked, now);
+    return answer instanceof ToFetch ? this.#answerLater(query.slice(), asked, answer) : answer;
   }
 
   /** @param acceptsOld whether parts count that are known to be old: the answer says that it is stale */
-  #resolve(
+  #tryAnswer(
     query: Uint8Array,
     asked: QueryContext,
     now: number,
     acceptsOld = false,
-  ): Answer | Missing | undefined {
+  ): Answer | ToFetch | undefined {
     const served = this.#served;
     if (served?.world === undefined) return this.#stages.notReady(query, asked);
     const stale = this.#schedule.isStale(now);
@@ -169,37 +167,39 @@ export class Secondary implements DohGateway {
     };
     world.acceptsOld = acceptsOld;
     try {
-      return this.#stages.resolveOrMiss(query, context);
+      return this.#stages.resolve(query, context);
+    } catch (error) {
+      if (error instanceof ToFetch) return error;
+      throw error;
     } finally {
       world.acceptsOld = false;
     }
   }
 
   /** Answers a query once what it needs is in memory. Where that cannot be had, from what is there, or with SERVFAIL. */
-  async #answerLater(query: Uint8Array, asked: QueryContext, first: Missing): Promise<Answer | undefined> {
+  async #answerLater(query: Uint8Array, asked: QueryContext, first: ToFetch): Promise<Answer | undefined> {
     const fromOld = () => {
-      const old = this.#resolve(query, asked, this.#clock.now(), true);
-      return old !== undefined && "missing" in old ? undefined : old;
+      const old = this.#tryAnswer(query, asked, this.#clock.now(), true);
+      return old instanceof ToFetch ? undefined : old;
     };
     const old = this.#schedule.isBackingOff(this.#clock.now()) ? fromOld() : undefined;
     if (old !== undefined) return old;
-    let { missing } = first;
+    let { part } = first;
     let gone = 0;
     try {
       for (let parts = 0; parts < MOST_PARTS; parts++) {
-        const isThere =
-          missing !== NEWER_STATE && (await this.#fetcher.bring(missing as WantedPart, this.#log.cache!));
+        const isThere = "load" in part && (await this.#fetcher.bring(part, this.#log.cache!));
         if (!isThere) {
           if (++gone === MOST_GONE) throw new Error("the primary does not have the part any more");
           await this.#replaced();
         }
-        const answer = this.#resolve(query, asked, this.#clock.now());
-        if (answer === undefined || !("missing" in answer)) return answer;
-        missing = answer.missing;
+        const answer = this.#tryAnswer(query, asked, this.#clock.now());
+        if (!(answer instanceof ToFetch)) return answer;
+        part = answer.part;
       }
       throw new Error(`a query needs more than ${MOST_PARTS} parts`);
     } catch (error) {
-      this.#onEvent({ event: "part-unavailable", part: missing.hash, error });
+      this.#onEvent({ event: "part-unavailable", part: part.hash, error });
       return fromOld() ?? this.#stages.notReady(query, asked);
     }
   }

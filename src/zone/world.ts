@@ -46,38 +46,35 @@ export interface PtrTarget extends LeasedTtl {
   readonly zone: Zone;
 }
 
-/** What has to come into memory before a query can be answered. */
-export interface Missing {
-  readonly missing: MissingPart;
+/** Thrown by a world where something has to come into memory before a query can be answered. */
+export class MissingPart extends Error {}
+
+/** What is found, or `missing` where something has to come into memory first. */
+export function unlessMissing<Found>(find: () => Found): Found | "missing" {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof MissingPart) return "missing";
+    throw error;
+  }
 }
 
-/** A part of what a primary has (docs/reference/transfer.md). */
-export interface MissingPart {
-  readonly kind: "part";
-  /** Its name. */
-  readonly hash: string;
-}
-
-/** What was found, in a world in which nothing has to be fetched. */
-export function present<Found>(found: Found | Missing): Found {
-  if (typeof found === "object" && found !== null && "missing" in found)
-    throw new Error("a part of a world is missing");
-  return found as Found;
-}
-
-/** What queries are answered from. Views and trees are indices of the frame. */
+/**
+ * What queries are answered from. Views and trees are indices of the frame. Functions that find something throw a `MissingPart` where that is not in
+ * memory.
+ */
 export interface World {
   /** SOA serial (RFC 1035 section 3.3.13). */
   readonly serial: number;
   readonly frame: Frame;
   /** Where a name of a zone is in a view; undefined if it does not exist. */
-  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | Missing | undefined;
+  locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | undefined;
   /** The apex of a tree. */
   apex(tree: number): Location;
   /** `ns.dns` of a tree. */
   nameServer(tree: number): Location;
   /** The terms of names of pods that exist for every address, if a name is where these are; undefined elsewhere. */
-  podNames(zone: Zone, tree: number, name: FoldedName): LeasedTtl | Missing | undefined;
+  podNames(zone: Zone, tree: number, name: FoldedName): LeasedTtl | undefined;
   /** The target of the PTR record of an address in a view. */
-  ptrTarget(address: Uint8Array, view: number): PtrTarget | Missing | undefined;
+  ptrTarget(address: Uint8Array, view: number): PtrTarget | undefined;
 }

@@ -2,11 +2,11 @@ import { decode } from "dns-packet";
 import { Hono } from "hono";
 import { Reader } from "../../src/database/reader.ts";
 import type { NameSettings } from "../../src/gateway/keyed-scope.ts";
-import type { PartialStages } from "../../src/gateway/scoped-gateway.ts";
+import type { QueryStages } from "../../src/gateway/scoped-gateway.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../src/http/transfer.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
-import { resolveOrMiss } from "../../src/resolve/resolve.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
 import { PART_KINDS, type PartKind } from "../../src/transfer/part-forms.ts";
@@ -32,9 +32,9 @@ export const MEBIBYTE = 1024 * 1024;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Answers queries as a secondary does with default settings. */
-export const READER_STAGES: PartialStages = {
-  resolveOrMiss: (query, { world, ...context }) =>
-    resolveOrMiss(query, { ...context, world, rotation: 0, outside: "refuse" }),
+export const READER_STAGES: QueryStages = {
+  resolve: (query, { world, ...context }) =>
+    resolve(query, { ...context, world, rotation: 0, outside: "refuse" }),
   notReady,
 };
 
