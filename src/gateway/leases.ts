@@ -100,12 +100,8 @@ export function toStored({ uptime: _, ...meta }: ClusterMeta, clock: Clock): Clu
 export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
   // Read once: between two looks at the clock a busy machine may run something else for a while.
   const now = clock.now();
-  return goneOn(stored, now - elapsedSince(stored, clock, now));
-}
-
-/** @param renewedAt when the lease was renewed, by the clock that it goes on with */
-function goneOn({ uptime: _, ...stored }: ClusterMeta, renewedAt: number): ClusterMeta {
-  const moved = withTimesAhead(stored, renewedAt - stored.renewedAt);
+  const renewedAt = now - elapsedSince(stored, clock, now);
+  const { uptime: _, ...moved } = withTimesAhead(stored, renewedAt - stored.renewedAt);
   return {
     ...moved,
     pushedAt: Math.min(moved.pushedAt, renewedAt),

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { findingsKeyOf } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
 import { parseName, RecordType, readFoldedName } from "../dns/name.ts";
@@ -8,6 +9,7 @@ import type { Contribution } from "../merge/declaration.ts";
 import { countParts } from "../merge/merge-key.ts";
 import { compareFindings, compareText, distinctFindings, nameOf, namespaceOf } from "../merge/order.ts";
 import { type DeclaredService, declareService } from "../merge/service.ts";
+import { ClusterId } from "../snapshot/schema.ts";
 import { isLocalityView } from "../zone/frame.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
 import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
@@ -19,19 +21,20 @@ import type { KeyEntries } from "./entries.ts";
 import type { KeyWorld } from "./key-world.ts";
 
 /** A service of the clusterset zone in one view. */
-export interface ServiceListing {
-  readonly namespace: string;
-  readonly name: string;
+export const ServiceListing = z.object({
+  namespace: z.string().max(255),
+  name: z.string().max(255),
   /** Some of its addresses: IPv4 first, in the order of its records. */
-  readonly addresses: readonly string[];
-  readonly addressCount: number;
+  addresses: z.array(z.string().max(255)).readonly(),
+  addressCount: z.int().min(0),
   /** Its named ports that have SRV records: `_http._tcp`, with the first number. */
-  readonly ports: readonly { readonly name: string; readonly number: number }[];
+  ports: z.array(z.object({ name: z.string().max(255), number: z.int().min(0).max(65_535) })).readonly(),
   /** The clusters on which its addresses depend; empty if it has no address. */
-  readonly clusters: readonly string[];
+  clusters: z.array(ClusterId).readonly(),
   /** Whether clusters disagree on its properties; undefined where that is not known. */
-  readonly hasConflict?: boolean | undefined;
-}
+  hasConflict: z.boolean().optional(),
+});
+export type ServiceListing = z.infer<typeof ServiceListing>;
 
 /** What a cluster has in a service. */
 export interface ServicePart {

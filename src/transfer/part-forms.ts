@@ -6,6 +6,7 @@ import { CompiledKey } from "../names/compiled-key.ts";
 import type { DatabaseEntries } from "../names/database-entries.ts";
 import type { AddressClaim } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
+import { ServiceListing } from "../names/services.ts";
 import { ClusterId, ClusterZone } from "../snapshot/schema.ts";
 import type { CandidateSource, ReverseCandidate } from "../zone/reverse-candidate.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
@@ -85,20 +86,7 @@ const ReverseForm = z.object({
   ),
 });
 
-const ServicesForm = z.object({
-  total: z.int().min(0),
-  services: z.array(
-    z.object({
-      namespace: Text,
-      name: Text,
-      addresses: z.array(Text),
-      addressCount: z.int().min(0),
-      ports: z.array(z.object({ name: Text, number: z.int().min(0).max(65_535) })),
-      clusters: z.array(ClusterId),
-      hasConflict: z.boolean().optional(),
-    }),
-  ),
-});
+const ServicesForm = z.object({ total: z.int().min(0), services: z.array(ServiceListing) });
 /** A part of the list of services, and how many there are. */
 export type SentServices = z.infer<typeof ServicesForm>;
 
