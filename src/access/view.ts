@@ -1,5 +1,5 @@
 import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
-import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/zone-records.ts";
+import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { type Locality, localityView } from "../zone/frame.ts";
 import type { PushAuthority } from "./authority.ts";
 import {

@@ -1,5 +1,4 @@
 import { equalJson } from "../snapshot/json-value.ts";
-import { type ClusterMeta, type ClusterRow, NO_TOTALS, type Totals } from "./cluster-row.ts";
 import { Kind } from "./places.ts";
 import {
   type Appearance,
@@ -19,6 +18,7 @@ import {
   factsOf,
   type Reader,
 } from "./reader.ts";
+import { type ClusterMeta, type ClusterRow, NO_TOTALS, type Totals } from "./schema.ts";
 import type { Staged, StagedEntry } from "./stage.ts";
 
 /** What becomes of an entry: `before` undefined for a new one, `after` for one that goes. */

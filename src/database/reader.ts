@@ -1,10 +1,10 @@
 import { equalJson, isJsonObject, ownMember } from "../snapshot/json-value.ts";
 import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
-import type { ClusterRow, Totals } from "./cluster-row.ts";
 import type { Database, Row, Statement } from "./driver.ts";
 import { sumOf } from "./driver.ts";
 import { BASES, type Basis, claimBucket, claimedRange, Kind, localKey, namespaceKey } from "./places.ts";
 import { FoundingDay } from "./ranks.ts";
+import type { ClusterRow, Totals } from "./schema.ts";
 
 /** An entry of a cluster. */
 export interface EntryRow {

@@ -1,7 +1,7 @@
-import type { ClusterRow } from "./cluster-row.ts";
 import type { Database, Statement } from "./driver.ts";
 import { sumOf } from "./driver.ts";
 import type { StoredRow } from "./reader.ts";
+import type { ClusterRow } from "./schema.ts";
 import { createRowTables } from "./schema.ts";
 
 /** A row of `entry`, of a cluster that is known. */

@@ -1,11 +1,11 @@
 import { ClaimBuckets } from "./claims.ts";
-import { type ClusterRow, NO_TOTALS } from "./cluster-row.ts";
 import type { Database } from "./driver.ts";
 import { changedSum } from "./driver.ts";
 import { claimsKey, Kind } from "./places.ts";
 import type { Change, EntryChange } from "./prepare.ts";
 import { type Damage, type EntryRow, Reader, rowSum, type StoredRow } from "./reader.ts";
 import { type ClaimRow, type PartRow, type RowChange, rowAlone } from "./row-change.ts";
+import { type ClusterRow, NO_TOTALS } from "./schema.ts";
 
 /** The state of a cluster after what happens to it. */
 const STATE_AFTER = { expiry: "expired", removal: "removed", departure: "left", damage: "damaged" } as const;

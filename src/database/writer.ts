@@ -1,4 +1,3 @@
-import type { ClusterMeta, ClusterRow } from "./cluster-row.ts";
 import type { Database, Statement } from "./driver.ts";
 import { Kind } from "./places.ts";
 import { type Change, type EntryChange, prepare } from "./prepare.ts";
@@ -7,6 +6,7 @@ import { type Damage, Reader } from "./reader.ts";
 import type { RowLoad } from "./row-change.ts";
 import { type RowChange, RowTables } from "./row-change.ts";
 import { DamagedCluster, type Event, type GivenUp, RowPlanner } from "./row-planner.ts";
+import type { ClusterMeta, ClusterRow } from "./schema.ts";
 import type { Staged } from "./stage.ts";
 
 export { DamagedCluster, type Event, StaleChange } from "./row-planner.ts";

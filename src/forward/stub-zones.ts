@@ -13,7 +13,7 @@ import type { Count } from "../limits/shared.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/error-responses.ts";
 import { isAnsweredClass, isQuery, type Query, readQuery } from "../resolve/query.ts";
-import { withSourceCluster } from "../resolve/zone-records.ts";
+import { withSourceCluster } from "../resolve/source-cluster.ts";
 import { CachedAnswer } from "./cached-answer.ts";
 import { scrubAnswer } from "./scrub.ts";
 import type { Upstream } from "./upstream.ts";

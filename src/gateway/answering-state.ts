@@ -1,6 +1,6 @@
-import type { ClusterMeta, ClusterRow } from "../database/cluster-row.ts";
 import { sumOf } from "../database/driver.ts";
 import type { Reader } from "../database/reader.ts";
+import type { ClusterMeta, ClusterRow } from "../database/schema.ts";
 import type { Applied } from "../database/writer.ts";
 import { compareFindings } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
@@ -9,8 +9,7 @@ import { OTHER_INSTANCE } from "../snapshot/degradation.ts";
 import { type Clock, Turns, unixTime } from "./clock.ts";
 import { type ClusterStatus, neverSeen, type ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
-import { LeaseTables, resumed } from "./leases.ts";
-import { type Contention, contentionFinding } from "./other-instance.ts";
+import { type Contention, contentionFinding, LeaseTables, resumed } from "./leases.ts";
 import type { QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
 import type { ScopeFollower } from "./survey.ts";
 

@@ -1,4 +1,4 @@
-import type { ClusterMeta } from "../database/cluster-row.ts";
+import type { ClusterMeta } from "../database/schema.ts";
 import { type StoreError, storeFailure } from "../database/store-error.ts";
 import type { Degradation } from "../snapshot/degradation.ts";
 import { type Clock, unixTime } from "./clock.ts";

@@ -1,6 +1,6 @@
-import type { ClusterMeta, Totals } from "../database/cluster-row.ts";
 import { type Change, NoState } from "../database/prepare.ts";
 import type { Damage, Reader } from "../database/reader.ts";
+import type { ClusterMeta, Totals } from "../database/schema.ts";
 import { Stage, type Staged } from "../database/stage.ts";
 import { isDiskFailure, StoreError } from "../database/store-error.ts";
 import { type Applied, DamagedCluster, type Event, StaleChange, type Writer } from "../database/writer.ts";
@@ -18,11 +18,13 @@ import {
   StoreHealth,
 } from "./gateway-types.ts";
 import {
+  type Contention,
   type LeaseTerms,
   LeaseTimer,
   type LeaseWatch,
   leasedAt,
   type RequestedTerms,
+  refuseOtherInstance,
   renewed,
   reportChange,
   toStored,
@@ -35,7 +37,6 @@ import {
   PushRefused,
   serviceTooLarge,
 } from "./limits.ts";
-import { type Contention, refuseOtherInstance } from "./other-instance.ts";
 import { KeyedQueue, PushBacklog, type SettlePush } from "./push-backlog.ts";
 import type { ScopedGateway } from "./scoped-gateway.ts";
 

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import type { ClusterRow } from "../database/cluster-row.ts";
 import { Kind } from "../database/places.ts";
 import { entryValue, exportersOf, type Reader } from "../database/reader.ts";
+import type { ClusterRow } from "../database/schema.ts";
 import type { MergeOptions } from "../merge/merge-key.ts";
 import { namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";

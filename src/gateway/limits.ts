@@ -1,6 +1,6 @@
-import type { Totals } from "../database/cluster-row.ts";
 import { Kind } from "../database/places.ts";
 import type { LargeEntry } from "../database/prepare.ts";
+import type { Totals } from "../database/schema.ts";
 
 /** Bounds on what one cluster's snapshot has, by the keys of the settings under `limits`. */
 export type SnapshotBounds = Omit<Totals, "characters">;

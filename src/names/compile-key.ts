@@ -7,7 +7,7 @@ import type { LocalService } from "../snapshot/schema.ts";
 import { CLUSTER_LOCAL_DNS_VERSION, compileClusterLocal } from "../zone/kinds/cluster-local.ts";
 import { CLUSTERSET_DNS_VERSION, compileClustersetService } from "../zone/kinds/clusterset.ts";
 import { compileFederatedService } from "../zone/kinds/federation.ts";
-import type { KeyContext, TreeScope } from "../zone/kinds/tree-scope.ts";
+import type { KeyContext, ReverseCandidate, TreeScope } from "../zone/kinds/tree-scope.ts";
 import { intern, type NameNode, NameTree } from "../zone/name-tree.ts";
 import {
   fixedDataBytes,
@@ -19,7 +19,6 @@ import {
   write16,
   write32,
 } from "../zone/record-block.ts";
-import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
 import type { PlannedTree, ZoneContext } from "../zone/zone-context.ts";
 import { addressOf } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";

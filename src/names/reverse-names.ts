@@ -1,7 +1,7 @@
 import { formatAddress } from "../dns/address.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import { compareText } from "../merge/order.ts";
-import { compareCandidates, type ReverseCandidate } from "../zone/reverse-candidate.ts";
+import { compareCandidates, type ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import type { AddressClaim } from "./entries.ts";
 
 /** The PTR records that the addresses of a key want, by address. */

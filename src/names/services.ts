@@ -11,9 +11,9 @@ import { compareFindings, compareText, distinctFindings, nameOf, namespaceOf } f
 import { type DeclaredService, declareService } from "../merge/service.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { isLocalityView } from "../zone/frame.ts";
+import type { ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
 import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
-import type { ReverseCandidate } from "../zone/reverse-candidate.ts";
 import { unlessMissing, type World } from "../zone/world.ts";
 import { compilePods, mergeViews } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";

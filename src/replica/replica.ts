@@ -1,5 +1,5 @@
-import type { ClusterRow } from "../database/cluster-row.ts";
 import type { Change } from "../database/prepare.ts";
+import type { ClusterRow } from "../database/schema.ts";
 import { messageOf, StoreError } from "../database/store-error.ts";
 import { type Event, StaleChange } from "../database/writer.ts";
 import type { ChangeFollower, OrderParts, SharedOrder } from "../gateway/change-order.ts";

@@ -1,4 +1,3 @@
-import type { ClusterRow } from "../database/cluster-row.ts";
 import type { Database } from "../database/driver.ts";
 import { sumOf } from "../database/driver.ts";
 import {
@@ -10,6 +9,7 @@ import {
   RowTables,
   rowAlone,
 } from "../database/row-change.ts";
+import type { ClusterRow } from "../database/schema.ts";
 import {
   type Applied,
   DamagedCluster,

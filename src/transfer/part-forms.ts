@@ -8,7 +8,7 @@ import type { AddressClaim } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
 import { ServiceListing } from "../names/services.ts";
 import { ClusterId, ClusterZone } from "../snapshot/schema.ts";
-import type { CandidateSource, ReverseCandidate } from "../zone/reverse-candidate.ts";
+import type { CandidateSource, ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;

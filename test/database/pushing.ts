@@ -1,8 +1,8 @@
-import type { ClusterMeta, Totals } from "../../src/database/cluster-row.ts";
 import { KIND_OF, Kind } from "../../src/database/places.ts";
 import type { Change } from "../../src/database/prepare.ts";
 import type { Sight } from "../../src/database/ranks.ts";
 import { entryValue, type Reader } from "../../src/database/reader.ts";
+import type { ClusterMeta, Totals } from "../../src/database/schema.ts";
 import { Stage, type Staged } from "../../src/database/stage.ts";
 import type { Applied, Writer } from "../../src/database/writer.ts";
 import { encodeChanges, encodeSnapshot } from "../../src/snapshot/lines/encode.ts";

@@ -1,7 +1,7 @@
 import type { Packet } from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { TooManyFederations } from "../../src/forward/stub-zones.ts";
-import { readSourceCluster, withSourceCluster } from "../../src/resolve/zone-records.ts";
+import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
 import { optRecord, soaRecord, withEdns } from "./fake-forwarder.ts";
 import {
   addressOf,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { ClusterRow } from "../../src/database/cluster-row.ts";
-import { NO_TOTALS } from "../../src/database/cluster-row.ts";
 import { Kind } from "../../src/database/places.ts";
 import { rowSum } from "../../src/database/reader.ts";
 import { type ClaimRow, type PartRow, type RowChange, rowAlone } from "../../src/database/row-change.ts";
+import type { ClusterRow } from "../../src/database/schema.ts";
+import { NO_TOTALS } from "../../src/database/schema.ts";
 import { rowSumOf } from "../../src/replica/replicated-database.ts";
 import type { LogEntry, SharedLog } from "../../src/replica/shared-log.ts";
 

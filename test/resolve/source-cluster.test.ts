@@ -2,7 +2,7 @@ import { decode, encode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readQuery } from "../../src/resolve/query.ts";
-import { readSourceCluster, withSourceCluster } from "../../src/resolve/zone-records.ts";
+import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
 import { encodeQuery } from "./ask.ts";
 
 const CODE = 65001;

@@ -3,8 +3,8 @@ import { ACCESS_STATUS, AccessRejected, type AccessRejection } from "../../acces
 import type { QueryCounters } from "../../answer/query-counters.ts";
 import { isDiskFailure } from "../../database/store-error.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
+import { OtherInstance } from "../../gateway/leases.ts";
 import { PUSH_REFUSALS, PushRefused } from "../../gateway/limits.ts";
-import { OtherInstance } from "../../gateway/other-instance.ts";
 import type { Limit, LimitCounters } from "../../limits/counters.ts";
 import { LinesError } from "../../snapshot/lines/json-syntax.ts";
 import { SnapshotError } from "../../snapshot/parse.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { withSourceCluster } from "../../../src/resolve/zone-records.ts";
+import { withSourceCluster } from "../../../src/resolve/source-cluster.ts";
 import {
   CLIENT_TOKENS,
   type ClientQuery,

@@ -5,7 +5,7 @@ import { compileClustersetKey, mergeEntries } from "../../../src/names/compile-k
 import type { KeyWorld } from "../../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
 import { addressLabel } from "../../../src/zone/kinds/endpoint-records.ts";
-import type { ReverseCandidate } from "../../../src/zone/reverse-candidate.ts";
+import type { ReverseCandidate } from "../../../src/zone/kinds/tree-scope.ts";
 
 /** What a cluster reports of an address, and since which push by own exports of a namespace. */
 interface Reported {

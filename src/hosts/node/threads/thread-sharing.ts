@@ -1,7 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { PrimaryParts } from "../../../assembly/platform.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
-import type { ClusterMeta } from "../../../database/cluster-row.ts";
+import type { ClusterMeta } from "../../../database/schema.ts";
 import type { StubRegistration } from "../../../forward/stub-zones.ts";
 import { type Clock, unixTime } from "../../../gateway/clock.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
