@@ -1,5 +1,5 @@
+import { readReverseName } from "../dns/address.ts";
 import { type FoldedName, parseName, readFoldedName } from "../dns/name.ts";
-import { readReverseName } from "../dns/reverse.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { findSet } from "../zone/record-block.ts";
 import { unlessMissing, type World } from "../zone/world.ts";

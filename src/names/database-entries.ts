@@ -9,8 +9,7 @@ import {
   type HistoryEntry,
   readClaims,
 } from "../database/reader.ts";
-import { formatAddress } from "../dns/address.ts";
-import { readPodLabel } from "../dns/reverse.ts";
+import { formatAddress, readPodLabel } from "../dns/address.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { AdjustedTime, Contribution } from "../merge/declaration.ts";
 import { compareText, nameOf, namespaceOf } from "../merge/order.ts";

@@ -1,7 +1,6 @@
 import { claimsKey, namespaceKey, podsKey } from "../database/places.ts";
 import type { LogRow } from "../database/reader.ts";
-import { formatAddress } from "../dns/address.ts";
-import { readPodLabel } from "../dns/reverse.ts";
+import { formatAddress, readPodLabel } from "../dns/address.ts";
 
 /** A change in the log. A database that was set back has another change at a position: its generation differs. */
 export type Mark = Pick<LogRow, "position" | "generation">;

@@ -1,8 +1,7 @@
 import { Kind } from "../database/places.ts";
-import { formatAddress } from "../dns/address.ts";
+import { formatAddress, formatReverseName } from "../dns/address.ts";
 import { formatName, RecordType, readFoldedName } from "../dns/name.ts";
 import { formatCharacterString } from "../dns/presentation.ts";
-import { formatReverseName } from "../dns/reverse.ts";
 import { compareKeys, namespaceOf } from "../merge/order.ts";
 import type { Zone } from "../zone/frame.ts";
 import {

@@ -1,3 +1,4 @@
+import { readPodLabel } from "../dns/address.ts";
 import {
   type FoldedName,
   HEADER_BYTES,
@@ -7,7 +8,6 @@ import {
   readFoldedName,
   startOfZone,
 } from "../dns/name.ts";
-import { readPodLabel } from "../dns/reverse.ts";
 import type { Frame, Zone } from "../zone/frame.ts";
 import { findSet, read16, recordsOf } from "../zone/record-block.ts";
 import type { Location, Names } from "../zone/world.ts";

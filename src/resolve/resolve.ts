@@ -1,6 +1,6 @@
+import { isAboveReverseNames, readReverseName } from "../dns/address.ts";
 import type { FoldedName } from "../dns/name.ts";
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
-import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
 import type { Frame } from "../zone/frame.ts";
 import type { PtrTarget } from "../zone/world.ts";
 import { type Answer, finishNegative, minimalAny, positive } from "./answer.ts";

@@ -3,21 +3,19 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   formatAddress,
+  formatReverseName,
+  isAboveReverseNames,
   isInRange,
   isMapped,
   parseAddress,
   parseAddressRange,
   parseAddressRanges,
+  readPodLabel,
+  readReverseName,
   readSocketAddress,
   usableAddress,
 } from "../../src/dns/address.ts";
 import { countLabels, foldName, formatName, NameError, parseName } from "../../src/dns/name.ts";
-import {
-  formatReverseName,
-  isAboveReverseNames,
-  readPodLabel,
-  readReverseName,
-} from "../../src/dns/reverse.ts";
 
 describe("addresses in text", () => {
   it("are valid exactly if node:net accepts them", () => {

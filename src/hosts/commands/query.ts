@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { UsageError } from "../../config/values.ts";
-import { hostOf, usableAddress } from "../../dns/address.ts";
-import { formatReverseName } from "../../dns/reverse.ts";
+import { formatReverseName, hostOf, usableAddress } from "../../dns/address.ts";
 import { explain } from "../../explain/explain.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
 import { LeaseTables } from "../../gateway/leases.ts";

@@ -1,7 +1,6 @@
 import { html } from "hono/html";
-import { parseAddress } from "../../dns/address.ts";
+import { formatReverseName, parseAddress } from "../../dns/address.ts";
 import { ResponseCode } from "../../dns/name.ts";
-import { formatReverseName } from "../../dns/reverse.ts";
 import type { PageParts } from "../doh/rule-answers.ts";
 import { encodeBase64url } from "../doh/url.ts";
 import type { JsonAnswer, JsonRecord } from "../json.ts";

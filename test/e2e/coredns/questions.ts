@@ -1,5 +1,4 @@
-import { usableAddress } from "../../../src/dns/address.ts";
-import { formatReverseName } from "../../../src/dns/reverse.ts";
+import { formatReverseName, usableAddress } from "../../../src/dns/address.ts";
 import type { Fixture } from "./fixture.ts";
 import type { ImportedService, Port } from "./worlds/services.ts";
 

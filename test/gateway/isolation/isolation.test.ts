@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { usableAddress } from "../../../src/dns/address.ts";
-import { formatReverseName } from "../../../src/dns/reverse.ts";
+import { formatReverseName, usableAddress } from "../../../src/dns/address.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { expectMet } from "../../property-share.ts";
 import { encodeQuery } from "../../resolve/ask.ts";

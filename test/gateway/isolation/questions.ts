@@ -1,5 +1,4 @@
-import { usableAddress } from "../../../src/dns/address.ts";
-import { formatReverseName } from "../../../src/dns/reverse.ts";
+import { formatReverseName, usableAddress } from "../../../src/dns/address.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
 import { encodeQuery } from "../../resolve/ask.ts";
 

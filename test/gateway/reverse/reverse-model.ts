@@ -1,5 +1,4 @@
-import { usableAddress } from "../../../src/dns/address.ts";
-import { formatReverseName } from "../../../src/dns/reverse.ts";
+import { formatReverseName, usableAddress } from "../../../src/dns/address.ts";
 import { nameOf, namespaceOf } from "../../../src/merge/order.ts";
 import { compileClustersetKey, mergeEntries } from "../../../src/names/compile-key.ts";
 import type { KeyWorld } from "../../../src/names/key-world.ts";

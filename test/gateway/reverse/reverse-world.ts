@@ -1,5 +1,4 @@
-import { usableAddress } from "../../../src/dns/address.ts";
-import { formatReverseName } from "../../../src/dns/reverse.ts";
+import { formatReverseName, usableAddress } from "../../../src/dns/address.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
