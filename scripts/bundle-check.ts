@@ -19,7 +19,7 @@ export interface WorkerBundle {
 }
 
 /** Bytes after compression: what the Worker has (207 KB), and little more. */
-export const MOST_COMPRESSED = 207_500;
+export const MOST_COMPRESSED = 206_000;
 const LARGEST = 10;
 
 /** Bundles what a wrangler configuration names. @throws {Error} with wrangler's own words where it cannot */
