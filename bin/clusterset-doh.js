@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 const isOldNode = major < 22 || (major === 22 && minor < 19);
-const packed = new URL("../dist/hosts/cli.js", import.meta.url);
+const packed = new URL("../dist/hosts/bundle/cli.js", import.meta.url);
 const checkout = new URL("../src/hosts/cli.ts", import.meta.url);
 const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.meta.url));
 

@@ -1,21 +1,10 @@
 /** `npm run build:lambda [FILE]`: the function for AWS Lambda as one file, dist/lambda/index.mjs by default. */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-
-/** The bundle has no package.json beside it to read the version from. */
-const withVersion: Plugin = {
-  name: "version",
-  setup({ onLoad }) {
-    onLoad({ filter: /[/\\]src[/\\]hosts[/\\]node[/\\]version\.ts$/ }, () => {
-      const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
-      return { contents: `export const VERSION = ${JSON.stringify(version)};`, loader: "ts" };
-    });
-  },
-};
 
 /** Bundles the function for the Node of AWS Lambda. */
 export async function bundleLambda(outfile: string): Promise<void> {
@@ -35,7 +24,6 @@ export async function bundleLambda(outfile: string): Promise<void> {
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },
-    plugins: [withVersion],
     logLevel: "warning",
   });
 }

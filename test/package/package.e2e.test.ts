@@ -44,7 +44,8 @@ describe("the package", () => {
   });
 
   it("holds JavaScript with declarations, and neither tests nor TypeScript nor the site", () => {
-    expect(packed.files).toContain("dist/hosts/cli.js");
+    for (const file of ["cli.js", "LICENSES.txt"])
+      expect(packed.files).toContain(`dist/hosts/bundle/${file}`);
     const isSource = (file: string) => file.endsWith(".ts") && !file.endsWith(".d.ts");
     expect(packed.files.filter((file) => isSource(file) || file.startsWith("test"))).toEqual([]);
     expect(packed.files.filter((file) => file.includes(".vitepress"))).toEqual([]);
