@@ -3,6 +3,7 @@ import type { Pair } from "../comparison/comparison.ts";
 import { asSet, type ObservedRecord, sameObserved, sameRecords } from "../comparison/observed.ts";
 import { isReady } from "../worlds/services.ts";
 import {
+  asked,
   type Difference,
   exactly,
   isType,
@@ -68,11 +69,11 @@ export const addressDifferences: Difference[] = [
     corednsSays: "NXDOMAIN.",
     weSay: "A and AAAA for `spec.ips`.",
     reason: "There is no condition about ports (MCS 2.3.1).",
-    example: {
-      question: { name: "no-ports.shop.svc.clusterset.local", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "no-ports.shop.svc.clusterset.local A 10.200.0.14",
-    },
+    example: asked(
+      "no-ports.shop.svc.clusterset.local A",
+      "NXDOMAIN",
+      "no-ports.shop.svc.clusterset.local A 10.200.0.14",
+    ),
     ...onlyHere((pair) => isService(pair) && !hasPorts(pair)),
     ours: addressesOnly(usableIps),
   },
@@ -82,11 +83,11 @@ export const addressDifferences: Difference[] = [
     corednsSays: "NODATA for A, AAAA and SRV.",
     weSay: "Load balancers, else ready endpoints, and SRV records.",
     reason: "KEP-1645 leaves that open ([order](../reference/names-and-records.md#views)); SRV by MCS 2.3.2.",
-    example: {
-      question: { name: "backed.shop.svc.clusterset.local", type: "A" },
-      coredns: "NODATA",
-      ours: "backed.shop.svc.clusterset.local A 10.1.1.1",
-    },
+    example: asked(
+      "backed.shop.svc.clusterset.local A",
+      "NODATA",
+      "backed.shop.svc.clusterset.local A 10.1.1.1",
+    ),
     applies: (pair) =>
       isAtServiceOrPort(pair) &&
       hasPorts(pair) &&
@@ -102,12 +103,11 @@ export const addressDifferences: Difference[] = [
     corednsSays: "A CNAME to the text; mapped addresses as A; 0.0.0.0 as it is.",
     weSay: "The addresses; the rest is a finding.",
     reason: "`spec.ips` has IP addresses (KEP-1645); a CNAME stands alone (RFC 1034 section 3.6.2).",
-    example: {
-      question: { name: "half-bad.shop.svc.clusterset.local", type: "A" },
-      coredns:
-        "half-bad.shop.svc.clusterset.local A 10.200.0.16\nhalf-bad.shop.svc.clusterset.local CNAME not-an-ip",
-      ours: "half-bad.shop.svc.clusterset.local A 10.200.0.16",
-    },
+    example: asked(
+      "half-bad.shop.svc.clusterset.local A",
+      "half-bad.shop.svc.clusterset.local A 10.200.0.16\nhalf-bad.shop.svc.clusterset.local CNAME not-an-ip",
+      "half-bad.shop.svc.clusterset.local A 10.200.0.16",
+    ),
     applies: (pair) =>
       isAtServiceOrPort(pair) &&
       (isService(pair) || isType(pair, "SRV")) &&
@@ -138,11 +138,11 @@ export const addressDifferences: Difference[] = [
     corednsSays: "The endpoint, where slices are kept.",
     weSay: "NXDOMAIN.",
     reason: "Headless services only (MCS 2.4.1, 2.3.4).",
-    example: {
-      question: { name: "w0.cluster-a.web.shop.svc.clusterset.local", type: "A" },
-      coredns: "w0.cluster-a.web.shop.svc.clusterset.local A 10.1.0.1",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "w0.cluster-a.web.shop.svc.clusterset.local A",
+      "w0.cluster-a.web.shop.svc.clusterset.local A 10.1.0.1",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns((pair) => isEndpointName(pair) && isClusterSetIp(pair.place.service)),
   },
 ];

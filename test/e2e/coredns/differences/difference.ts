@@ -1,7 +1,6 @@
 import { type Evidence, nameExists, type Pair } from "../comparison/comparison.ts";
 import { asSet, type Observed, type ObservedRecord, sameObserved, silence } from "../comparison/observed.ts";
 import type { NamePlace, Place } from "../place.ts";
-import type { Question } from "../questions.ts";
 
 /** A way in which the gateway answers otherwise than CoreDNS 1.15, on purpose. */
 export interface Difference<Where extends NamePlace = Place> {
@@ -13,13 +12,19 @@ export interface Difference<Where extends NamePlace = Place> {
   /** The reason, with its sections. */
   reason: string;
   /** A question of the comparison with both answers as `summarize` writes them. */
-  example: { question: Question; coredns: string; ours: string };
+  example: ReturnType<typeof asked>;
   /** Whether the two answers must differ in this way. */
   applies: (pair: Pair<Where>) => boolean;
   /** Whether CoreDNS answers as expected where it applies. */
   coredns: (pair: Pair<Where>) => boolean;
   /** Whether the gateway answers as expected where it applies. */
   ours: (pair: Pair<Where>) => boolean;
+}
+
+/** An example of a difference, whose question is `<name> <type>`. */
+export function asked(question: string, coredns: string, ours: string) {
+  const [name, type] = question.split(" ") as [string, string];
+  return { question: { name, type }, coredns, ours };
 }
 
 type Side = "coredns" | "ours";

@@ -1,6 +1,7 @@
 import type { Pair } from "../comparison/comparison.ts";
 import { isReady } from "../worlds/services.ts";
 import {
+  asked,
   type Difference,
   exactly,
   isType,
@@ -42,11 +43,11 @@ export const endpointDifferences: Difference[] = [
     corednsSays: "SRV targets are NXDOMAIN themselves.",
     weSay: "The addresses; NODATA for the names above.",
     reason: "A cluster id may be two labels (KEP-1645, Terminology).",
-    example: {
-      question: { name: "dotty.c.dot.dotted.data.svc.clusterset.local", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "dotty.c.dot.dotted.data.svc.clusterset.local A 10.4.0.10",
-    },
+    example: asked(
+      "dotty.c.dot.dotted.data.svc.clusterset.local A",
+      "NXDOMAIN",
+      "dotty.c.dot.dotted.data.svc.clusterset.local A 10.4.0.10",
+    ),
     ...onlyHere((pair) => pair.place.left.length > 0 && dottedSources(pair).length > 0),
     ours: (pair) => {
       const host = pair.place.left[0];
@@ -63,11 +64,11 @@ export const endpointDifferences: Difference[] = [
     corednsSays: "A and AAAA as with the label; no answer for SRV.",
     weSay: "NXDOMAIN, and a finding.",
     reason: "The label is needed (KEP-1645, Using EndpointSlice objects).",
-    example: {
-      question: { name: "unlabelled.data.svc.clusterset.local", type: "A" },
-      coredns: "unlabelled.data.svc.clusterset.local A 10.8.1.1",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "unlabelled.data.svc.clusterset.local A",
+      "unlabelled.data.svc.clusterset.local A 10.8.1.1",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns((pair) => isUnlabelledAlone(pair) && !isLax(pair) && pair.place.left.length !== 1),
   },
   {
@@ -76,12 +77,11 @@ export const endpointDifferences: Difference[] = [
     corednsSays: "All endpoints for A and AAAA.",
     weSay: "Those with the label.",
     reason: "As above.",
-    example: {
-      question: { name: "half-labelled.data.svc.clusterset.local", type: "A" },
-      coredns:
-        "half-labelled.data.svc.clusterset.local A 10.8.1.2\nhalf-labelled.data.svc.clusterset.local A 10.8.1.3",
-      ours: "half-labelled.data.svc.clusterset.local A 10.8.1.2",
-    },
+    example: asked(
+      "half-labelled.data.svc.clusterset.local A",
+      "half-labelled.data.svc.clusterset.local A 10.8.1.2\nhalf-labelled.data.svc.clusterset.local A 10.8.1.3",
+      "half-labelled.data.svc.clusterset.local A 10.8.1.2",
+    ),
     applies: (pair) =>
       pair.place.kind === "service" &&
       isType(pair, "A") &&
@@ -103,11 +103,11 @@ export const endpointDifferences: Difference[] = [
     corednsSays: "No answer.",
     weSay: "The SRV records of the other slices.",
     reason: "A server must answer (RFC 8906 section 2).",
-    example: {
-      question: { name: "_pg._tcp.empty-label.data.svc.clusterset.local", type: "SRV" },
-      coredns: "no answer",
-      ours: "_pg._tcp.empty-label.data.svc.clusterset.local SRV 0 5432 n0.cluster-a.empty-label.data.svc.clusterset.local\n  with n0.cluster-a.empty-label.data.svc.clusterset.local A 10.8.1.4",
-    },
+    example: asked(
+      "_pg._tcp.empty-label.data.svc.clusterset.local SRV",
+      "no answer",
+      "_pg._tcp.empty-label.data.svc.clusterset.local SRV 0 5432 n0.cluster-a.empty-label.data.svc.clusterset.local\n  with n0.cluster-a.empty-label.data.svc.clusterset.local A 10.8.1.4",
+    ),
     applies: (pair) =>
       isType(pair, "SRV") &&
       (pair.place.kind === "service" || (isPortName(pair) && pair.place.left[0] === "_pg")) &&
@@ -135,11 +135,11 @@ export const endpointDifferences: Difference[] = [
     corednsSays: "The endpoint; for SRV no answer.",
     weSay: "NXDOMAIN.",
     reason: "There is nothing shorter (MCS 2.4.1).",
-    example: {
-      question: { name: "n1.empty-label.data.svc.clusterset.local", type: "A" },
-      coredns: "n1.empty-label.data.svc.clusterset.local A 10.8.1.5",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "n1.empty-label.data.svc.clusterset.local A",
+      "n1.empty-label.data.svc.clusterset.local A 10.8.1.5",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns((pair) => pair.place.left.length === 1 && slicesOf(pair).some(({ source }) => !source)),
   },
   {
@@ -148,11 +148,11 @@ export const endpointDifferences: Difference[] = [
     corednsSays: "A CNAME to the host name.",
     weSay: "NXDOMAIN, and a finding.",
     reason: "MCS 2.4.1 has addresses only; several CNAMEs are forbidden (RFC 2181 section 10.1).",
-    example: {
-      question: { name: "host-names.data.svc.clusterset.local", type: "A" },
-      coredns: "host-names.data.svc.clusterset.local CNAME host.example.com",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "host-names.data.svc.clusterset.local A",
+      "host-names.data.svc.clusterset.local CNAME host.example.com",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns((pair) => isHostNamed(pair) && !isLax(pair)),
   },
 ];

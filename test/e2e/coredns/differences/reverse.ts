@@ -1,8 +1,9 @@
 import { serviceLabel } from "../../servers/kubernetes/objects.ts";
 import type { Pair } from "../comparison/comparison.ts";
-import type { AddressUse } from "../place.ts";
+import type { AddressUse, NamePlace, Place } from "../place.ts";
 import { dashed, zone } from "../questions.ts";
 import {
+  asked,
   type Difference,
   exactly,
   isType,
@@ -26,7 +27,7 @@ function nameFor({ service, isImported, from }: AddressUse): string | undefined 
 }
 
 const namesFor = ({ place }: Pair) => place.uses.flatMap((use) => nameFor(use) ?? []);
-const isReverse = ({ place }: Pair) => place.kind === "reverse";
+const isReverse = ({ place }: Pair<NamePlace>) => place.kind === "reverse";
 const hasPtr = (pair: Pair) => isReverse(pair) && namesFor(pair).length > 0;
 const isClusterSetIpOf = ({ place }: Pair) => place.uses.some(({ from }) => from === undefined);
 const hasOwnService = ({ place }: Pair) =>
@@ -45,11 +46,11 @@ export const reverseDifferences: Difference[] = [
     corednsSays: "NXDOMAIN.",
     weSay: "The service.",
     reason: "MCS 2.3.3.",
-    example: {
-      question: { name: "2.0.200.10.in-addr.arpa", type: "PTR" },
-      coredns: "NXDOMAIN",
-      ours: "2.0.200.10.in-addr.arpa PTR v4.shop.svc.clusterset.local",
-    },
+    example: asked(
+      "2.0.200.10.in-addr.arpa PTR",
+      "NXDOMAIN",
+      "2.0.200.10.in-addr.arpa PTR v4.shop.svc.clusterset.local",
+    ),
     applies: (pair) => isType(pair, "PTR") && hasPtr(pair) && isClusterSetIpOf(pair) && !hasOwnService(pair),
     coredns: nxdomain("coredns"),
     ours: ptr,
@@ -60,11 +61,11 @@ export const reverseDifferences: Difference[] = [
     corednsSays: "No answer.",
     weSay: "`<hostname>.<clusterid>.<service>` for a headless service, else REFUSED.",
     reason: "MCS 2.4.3.",
-    example: {
-      question: { name: "1.4.7.10.in-addr.arpa", type: "PTR" },
-      coredns: "no answer",
-      ours: "1.4.7.10.in-addr.arpa PTR p0.cluster-a.v4.data.svc.clusterset.local",
-    },
+    example: asked(
+      "1.4.7.10.in-addr.arpa PTR",
+      "no answer",
+      "1.4.7.10.in-addr.arpa PTR p0.cluster-a.v4.data.svc.clusterset.local",
+    ),
     applies: (pair) =>
       isType(pair, "PTR") && isReverse(pair) && isImportedEndpoint(pair) && !hasOwnService(pair),
     coredns: silent,
@@ -76,47 +77,62 @@ export const reverseDifferences: Difference[] = [
     corednsSays: "The Service, in `cluster.local`.",
     weSay: "The clusterset service.",
     reason: "Clients outside cannot use `cluster.local` (MCS 2.3.3, 2.4.3).",
-    example: {
-      question: { name: "77.77.96.10.in-addr.arpa", type: "PTR" },
-      coredns: "77.77.96.10.in-addr.arpa PTR derived.shop.svc.cluster.local",
-      ours: "77.77.96.10.in-addr.arpa PTR derived.shop.svc.clusterset.local",
-    },
+    example: asked(
+      "77.77.96.10.in-addr.arpa PTR",
+      "77.77.96.10.in-addr.arpa PTR derived.shop.svc.cluster.local",
+      "77.77.96.10.in-addr.arpa PTR derived.shop.svc.clusterset.local",
+    ),
     applies: (pair) => isType(pair, "PTR") && hasPtr(pair) && hasOwnService(pair),
     coredns: ({ coredns }) =>
       coredns.answer.length === 1 && coredns.answer[0]!.data.endsWith(".svc.cluster.local"),
     ours: ptr,
   },
-  {
-    id: "reverse-other-types",
-    title: "Other types at a reverse name that has a PTR record",
-    corednsSays: "NXDOMAIN; NODATA for SOA.",
-    weSay: "NODATA, with an SOA of the name itself.",
-    reason: "The name exists (RFC 2308 section 2.2), and the gateway owns nothing around it.",
-    example: {
-      question: { name: "2.0.200.10.in-addr.arpa", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "NODATA",
-    },
-    applies: (pair) => hasPtr(pair) && !isType(pair, "PTR", "ANY"),
-    coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
-    ours: exactly("ours", (pair) => {
-      const nodataAtName = negative("NOERROR", pair.question.name, zone);
-      return isType(pair, "SOA") ? positive(nodataAtName.authority) : nodataAtName;
-    }),
-  },
-  {
-    id: "reverse-unknown",
-    title: "Reverse names of other addresses",
-    corednsSays: "NXDOMAIN for all of `in-addr.arpa` and `ip6.arpa`.",
-    weSay: "REFUSED.",
-    reason: "The server is not authoritative (RFC 8914 section 4.21).",
-    example: {
-      question: { name: "1.0.250.10.in-addr.arpa", type: "PTR" },
-      coredns: "NXDOMAIN",
-      ours: "REFUSED",
-    },
-    applies: (pair) => isReverse(pair) && !hasPtr(pair) && !(isType(pair, "PTR") && isImportedEndpoint(pair)),
-    coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
-    ours: refused("ours"),
-  },
+  ...otherReverseDifferences<Place>(
+    zone,
+    "2.0.200.10.in-addr.arpa",
+    hasPtr,
+    (pair) => isType(pair, "PTR") && isImportedEndpoint(pair),
+  ),
 ];
+
+/**
+ * Differences at the reverse names of any fixture.
+ * @param example a reverse name that has a PTR record
+ * @param isOther whether another difference is about the question
+ */
+export function otherReverseDifferences<Where extends NamePlace>(
+  zone: string,
+  example: string,
+  hasPtr: (pair: Pair<Where>) => boolean,
+  isOther: (pair: Pair<Where>) => boolean,
+): Difference<Where>[] {
+  const coredns = (pair: Pair<Where>) =>
+    isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair);
+  return [
+    {
+      id: "reverse-other-types",
+      title: "Other types at a reverse name that has a PTR record",
+      corednsSays: "NXDOMAIN; NODATA for SOA.",
+      weSay: "NODATA, with an SOA of the name itself.",
+      reason: "The name exists (RFC 2308 section 2.2), and the gateway owns nothing around it.",
+      example: asked(`${example} A`, "NXDOMAIN", "NODATA"),
+      applies: (pair) => hasPtr(pair) && !isType(pair, "PTR", "ANY"),
+      coredns,
+      ours: exactly<Where>("ours", (pair) => {
+        const nodataAtName = negative("NOERROR", pair.question.name, zone);
+        return isType(pair, "SOA") ? positive(nodataAtName.authority) : nodataAtName;
+      }),
+    },
+    {
+      id: "reverse-unknown",
+      title: "Reverse names of other addresses",
+      corednsSays: "NXDOMAIN for all of `in-addr.arpa` and `ip6.arpa`.",
+      weSay: "REFUSED.",
+      reason: "The server is not authoritative (RFC 8914 section 4.21).",
+      example: asked("1.0.250.10.in-addr.arpa PTR", "NXDOMAIN", "REFUSED"),
+      applies: (pair) => isReverse(pair) && !hasPtr(pair) && !isOther(pair),
+      coredns,
+      ours: refused("ours"),
+    },
+  ];
+}

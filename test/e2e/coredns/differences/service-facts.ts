@@ -36,6 +36,11 @@ export function isOdd({ name, port }: Port): boolean {
   return !!name && (port === undefined || port < 1 || port > 65535 || !/^[a-z0-9-]+$/i.test(name));
 }
 
+/** The two labels of a port's own name; no protocol means TCP. */
+export function portLabels({ name, protocol }: Port): string {
+  return `_${name}._${protocol?.toLowerCase() || "tcp"}`;
+}
+
 /** Whether a name is `_<port>._<protocol>` below a service, with something behind both underscores. */
 export function isPortName({ place }: Pair): boolean {
   return place.left.length === 2 && place.left.every((label) => /^_./.test(label));

@@ -4,22 +4,7 @@ import type { NamePlace } from "../place.ts";
 import { dashed, zone } from "../questions.ts";
 import { isReady } from "../worlds/services.ts";
 import { answersOf, ttl } from "./difference.ts";
-import { isOdd, isUnnamed, portsMeant, portsOf } from "./service-facts.ts";
-
-/**
- * The SRV records that a service's bare name should have: those that CoreDNS itself has at the names
- * `_<port>._<protocol>` of the ports that can have one.
- */
-export function servableAtService({ place, question, all }: Pair): ObservedRecord[] {
-  const own = question.name.toLowerCase();
-  const records = portsOf(place.service)
-    .filter((port) => !isOdd(port) && !isUnnamed(port))
-    .flatMap(({ name, protocol }) => {
-      const portName = `_${name}._${protocol || "tcp"}.${own}`;
-      return answersOf(all, "coredns", portName, "SRV", question.name);
-    });
-  return asSet(records);
-}
+import { portsMeant, portsOf } from "./service-facts.ts";
 
 /** The addresses of the targets of SRV records, by what CoreDNS answers when it is asked for the targets themselves. */
 export function additionalsFor(

@@ -3,6 +3,7 @@ import { silence } from "../comparison/observed.ts";
 import type { NamePlace } from "../place.ts";
 import { mixCase } from "../questions.ts";
 import {
+  asked,
   type Difference,
   exactly,
   hasName,
@@ -43,11 +44,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       weSay: "NODATA.",
       reason:
         "NXDOMAIN denies every type, and every name below (RFC 2308 sections 2.1 and 5, RFC 8020 section 2).",
-      example: {
-        question: { name: `shop.svc.${zone}`, type: "TXT" },
-        coredns: "NXDOMAIN",
-        ours: "NODATA",
-      },
+      example: asked(`shop.svc.${zone} TXT`, "NXDOMAIN", "NODATA"),
       applies: (pair) =>
         isInZone(pair) &&
         isType(pair, "TXT") &&
@@ -63,11 +60,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "NODATA.",
       weSay: "NXDOMAIN.",
       reason: "The code says whether the name exists, whatever the type (RFC 2308 section 2).",
-      example: {
-        question: { name: `nothing.${zone}`, type: "SOA" },
-        coredns: "NODATA",
-        ours: "NXDOMAIN",
-      },
+      example: asked(`nothing.${zone} SOA`, "NODATA", "NXDOMAIN"),
       applies: (pair) =>
         isInZone(pair) && isType(pair, "SOA") && !hasName("coredns", pair) && !hasName("ours", pair),
       coredns: nodata("coredns"),
@@ -79,11 +72,11 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "NODATA or NXDOMAIN.",
       weSay: "HINFO `RFC8482`.",
       reason: "RFC 8482 section 4.2.",
-      example: {
-        question: { name: `web.shop.svc.${zone}`, type: "ANY" },
-        coredns: "NODATA",
-        ours: `web.shop.svc.${zone} HINFO {"cpu":"RFC8482","os":""}`,
-      },
+      example: asked(
+        `web.shop.svc.${zone} ANY`,
+        "NODATA",
+        `web.shop.svc.${zone} HINFO {"cpu":"RFC8482","os":""}`,
+      ),
       applies: (pair) => isType(pair, "ANY") && hasRecordsHere(pair),
       coredns: (pair) => nodata("coredns")(pair) || nxdomain("coredns")(pair),
       ours: exactly("ours", (pair) => positive([recordAt(pair, "HINFO", '{"cpu":"RFC8482","os":""}')])),
@@ -95,11 +88,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       weSay: "NODATA.",
       reason:
         "Names above existing names exist (RFC 4592 section 2.2.2); else resolvers deny what is below (RFC 8020, RFC 9156).",
-      example: {
-        question: { name: `_tcp.web.shop.svc.${zone}`, type: "SRV" },
-        coredns: "NXDOMAIN",
-        ours: "NODATA",
-      },
+      example: asked(`_tcp.web.shop.svc.${zone} SRV`, "NXDOMAIN", "NODATA"),
       ...onlyHere(
         (pair) => isInZone(pair) && !hasRecordsHere(pair) && pair.all.isAboveSharedName(pair.question.name),
       ),
@@ -111,11 +100,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "NODATA.",
       weSay: "NXDOMAIN.",
       reason: emptyReason,
-      example: {
-        question: { name: `bare.svc.${zone}`, type: "A" },
-        coredns: "NODATA",
-        ours: "NXDOMAIN",
-      },
+      example: asked(`bare.svc.${zone} A`, "NODATA", "NXDOMAIN"),
       ...onlyInCoreDns(
         (pair) =>
           (pair.place.kind === "namespace" || isLabel(pair, "pod")) &&
@@ -128,11 +113,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "NXDOMAIN.",
       weSay: "NODATA.",
       reason: "The name exists (RFC 2308 section 2.2).",
-      example: {
-        question: { name: `dns-version.${zone}`, type: "A" },
-        coredns: "NXDOMAIN",
-        ours: "NODATA",
-      },
+      example: asked(`dns-version.${zone} A`, "NXDOMAIN", "NODATA"),
       ...onlyHere((pair) => isLabel(pair, "dns-version") && !isType(pair, "TXT")),
       ours: nodata("ours"),
     },
@@ -142,11 +123,11 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: '"1.1.0".',
       weSay: `"${version}".`,
       reason: versionReason,
-      example: {
-        question: { name: `dns-version.${zone}`, type: "TXT" },
-        coredns: `dns-version.${zone} TXT "1.1.0"`,
-        ours: `dns-version.${zone} TXT "${version}"`,
-      },
+      example: asked(
+        `dns-version.${zone} TXT`,
+        `dns-version.${zone} TXT "1.1.0"`,
+        `dns-version.${zone} TXT "${version}"`,
+      ),
       applies: (pair) => isLabel(pair, "dns-version") && isType(pair, "TXT"),
       coredns: exactly("coredns", (pair) => positive([{ ...recordAt(pair, "TXT", '"1.1.0"'), ttl: 28800 }])),
       ours: exactly("ours", (pair) => positive([{ ...recordAt(pair, "TXT", `"${version}"`), ttl: 28800 }])),
@@ -157,11 +138,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "NODATA on loopback, or in mixed case.",
       weSay: "`ns.dns.<zone>`.",
       reason: "A zone has NS records at its apex (RFC 1034 section 4.2.1), in any case.",
-      example: {
-        question: { name: zone, type: "NS" },
-        coredns: "NODATA",
-        ours: `${zone} NS ns.dns.${zone}`,
-      },
+      example: asked(`${zone} NS`, "NODATA", `${zone} NS ns.dns.${zone}`),
       applies: (pair) => isLabel(pair) && isType(pair, "NS"),
       coredns: nodata("coredns"),
       ours: exactly("ours", (pair) => positive([recordAt(pair, "NS", `ns.dns.${zone}`)])),
@@ -172,11 +149,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "NXDOMAIN.",
       weSay: "NODATA, as in lower case.",
       reason: "RFC 4343 section 2, RFC 2308 section 2.1.",
-      example: {
-        question: { name: mixCase(`ns.dns.${zone}`), type: "A" },
-        coredns: "NXDOMAIN",
-        ours: "NODATA",
-      },
+      example: asked(`${mixCase(`ns.dns.${zone}`)} A`, "NXDOMAIN", "NODATA"),
       applies: (pair) =>
         isLabel(pair, "ns", "dns") &&
         !isType(pair, "SOA", "TXT") &&
@@ -190,11 +163,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "SERVFAIL without another plugin.",
       weSay: "REFUSED with Extended DNS Error 20, or by `outsideZones`.",
       reason: "The server is not authoritative (RFC 8914 section 4.21).",
-      example: {
-        question: { name: "example.com", type: "A" },
-        coredns: "SERVFAIL",
-        ours: "REFUSED",
-      },
+      example: asked("example.com A", "SERVFAIL", "REFUSED"),
       applies: ({ place }) => place.kind === "outside",
       coredns: exactly("coredns", () => ({ ...silence, rcode: "SERVFAIL" })),
       ours: refused("ours"),

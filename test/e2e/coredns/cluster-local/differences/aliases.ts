@@ -1,5 +1,6 @@
 import type { Observed, ObservedRecord } from "../../comparison/observed.ts";
 import {
+  asked,
   type Difference,
   exactly,
   isType,
@@ -80,11 +81,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "NODATA.",
     weSay: "The CNAME and its target.",
     reason: "A CNAME stands for every type (RFC 1034 section 3.6.2, DNS 2.5).",
-    example: {
-      question: { name: "outside.aliases.svc.cluster.local", type: "HTTPS" },
-      coredns: "NODATA",
-      ours: "outside.aliases.svc.cluster.local CNAME www.example.com",
-    },
+    example: asked(
+      "outside.aliases.svc.cluster.local HTTPS",
+      "NODATA",
+      "outside.aliases.svc.cluster.local CNAME www.example.com",
+    ),
     applies: (pair) => isUsual(pair) && !isType(pair, "A", "AAAA", "CNAME", "ANY"),
     coredns: nodata("coredns"),
     ours: followed,
@@ -95,11 +96,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "NODATA, without the CNAME.",
     weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
     reason: "The CNAME exists; the code is the target's (RFC 6604 section 3).",
-    example: {
-      question: { name: "to-missing.aliases.svc.cluster.local", type: "A" },
-      coredns: "NODATA",
-      ours: "NXDOMAIN\nto-missing.aliases.svc.cluster.local CNAME nothing.shop.svc.cluster.local",
-    },
+    example: asked(
+      "to-missing.aliases.svc.cluster.local A",
+      "NODATA",
+      "NXDOMAIN\nto-missing.aliases.svc.cluster.local CNAME nothing.shop.svc.cluster.local",
+    ),
     applies: (pair) => isUsual(pair) && isAddressType(pair) && !isLong(pair) && lacksAnswer(pair, localZone),
     coredns: nodata("coredns"),
     ours: followed,
@@ -110,11 +111,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "NODATA.",
     weSay: "Each CNAME once.",
     reason: "The records exist; RFC 1034 section 5.2.2 leaves loops to the resolver.",
-    example: {
-      question: { name: "ring-a.aliases.svc.cluster.local", type: "A" },
-      coredns: "NODATA",
-      ours: "ring-a.aliases.svc.cluster.local CNAME ring-b.aliases.svc.cluster.local\nring-b.aliases.svc.cluster.local CNAME ring-c.aliases.svc.cluster.local\nring-c.aliases.svc.cluster.local CNAME ring-a.aliases.svc.cluster.local",
-    },
+    example: asked(
+      "ring-a.aliases.svc.cluster.local A",
+      "NODATA",
+      "ring-a.aliases.svc.cluster.local CNAME ring-b.aliases.svc.cluster.local\nring-b.aliases.svc.cluster.local CNAME ring-c.aliases.svc.cluster.local\nring-c.aliases.svc.cluster.local CNAME ring-a.aliases.svc.cluster.local",
+    ),
     applies: (pair) => isUsual(pair) && isAddressType(pair) && follow(pair).isCircle,
     coredns: nodata("coredns"),
     ours: followed,
@@ -125,9 +126,9 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "The target, after up to eleven.",
     weSay: "Eight CNAMEs.",
     reason: "A bound on the cost; resolvers go on (RFC 1034 section 5.3.3).",
-    example: {
-      question: { name: "link-0.aliases.svc.cluster.local", type: "A" },
-      coredns: [
+    example: asked(
+      "link-0.aliases.svc.cluster.local A",
+      [
         ...Array.from(
           { length: 9 },
           (_, index) =>
@@ -136,12 +137,12 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
         "link-9.aliases.svc.cluster.local CNAME web.shop.svc.cluster.local",
         "web.shop.svc.cluster.local A 10.96.1.1",
       ].join("\n"),
-      ours: Array.from(
+      Array.from(
         { length: 8 },
         (_, index) =>
           `link-${index}.aliases.svc.cluster.local CNAME link-${index + 1}.aliases.svc.cluster.local`,
       ).join("\n"),
-    },
+    ),
     applies: (pair) => isUsual(pair) && isAddressType(pair) && isLong(pair),
     coredns: exactly<LocalPlace>("coredns", (pair) => {
       const chain = follow(pair);
@@ -155,12 +156,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "The CNAME alone.",
     weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
     reason: "Both zones are the gateway's; the code is the target's (RFC 6604 section 3).",
-    example: {
-      question: { name: "to-clusterset-missing.aliases.svc.cluster.local", type: "A" },
-      coredns:
-        "to-clusterset-missing.aliases.svc.cluster.local CNAME nothing.clusterset.svc.clusterset.local",
-      ours: "NXDOMAIN\nto-clusterset-missing.aliases.svc.cluster.local CNAME nothing.clusterset.svc.clusterset.local",
-    },
+    example: asked(
+      "to-clusterset-missing.aliases.svc.cluster.local A",
+      "to-clusterset-missing.aliases.svc.cluster.local CNAME nothing.clusterset.svc.clusterset.local",
+      "NXDOMAIN\nto-clusterset-missing.aliases.svc.cluster.local CNAME nothing.clusterset.svc.clusterset.local",
+    ),
     applies: (pair) => isUsual(pair) && isAddressType(pair) && lacksAnswer(pair, "clusterset.local"),
     coredns: onlyCnames,
     ours: followed,
@@ -171,11 +171,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "NXDOMAIN; NODATA for SOA.",
     weSay: "The CNAME.",
     reason: 'It is "a DNS name comprised of digits" (Kubernetes, ExternalName; DNS 2.5).',
-    example: {
-      question: { name: "v4-text.aliases.svc.cluster.local", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "v4-text.aliases.svc.cluster.local CNAME 192.0.2.9",
-    },
+    example: asked(
+      "v4-text.aliases.svc.cluster.local A",
+      "NXDOMAIN",
+      "v4-text.aliases.svc.cluster.local CNAME 192.0.2.9",
+    ),
     applies: (pair) => isAlias(pair) && isAddressText(pair) && !isType(pair, "ANY"),
     coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
     ours: followed,
@@ -186,11 +186,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "NXDOMAIN; NODATA for SOA.",
     weSay: "The CNAME; NODATA for the labels above it.",
     reason: "Multi-label subdomain support, Proposed solution.",
-    example: {
-      question: { name: "my-service.my-cluster.aliases.svc.cluster.local", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "my-service.my-cluster.aliases.svc.cluster.local CNAME your-service.your-cluster.example",
-    },
+    example: asked(
+      "my-service.my-cluster.aliases.svc.cluster.local A",
+      "NXDOMAIN",
+      "my-service.my-cluster.aliases.svc.cluster.local CNAME your-service.your-cluster.example",
+    ),
     applies: (pair) => isOwned(pair) && !isType(pair, "ANY"),
     coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
     ours: followed,
@@ -201,11 +201,7 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "NXDOMAIN.",
     weSay: "NODATA.",
     reason: "Names above existing names exist (RFC 4592 section 2.2.2).",
-    example: {
-      question: { name: "my-cluster.aliases.svc.cluster.local", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "NODATA",
-    },
+    example: asked("my-cluster.aliases.svc.cluster.local A", "NXDOMAIN", "NODATA"),
     ...onlyHere(
       ({ place }: LocalPair) => place.kind === "service" && isAboveOwnedName(place.labels.join(".")),
     ),
@@ -217,11 +213,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     corednsSays: "The CNAME.",
     weSay: "NXDOMAIN.",
     reason: "Multi-label subdomain support.",
-    example: {
-      question: { name: "renamed.aliases.svc.cluster.local", type: "A" },
-      coredns: "renamed.aliases.svc.cluster.local CNAME your-service.your-cluster.example",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "renamed.aliases.svc.cluster.local A",
+      "renamed.aliases.svc.cluster.local CNAME your-service.your-cluster.example",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns(
       ({ place }: LocalPair) =>
         place.kind === "service" && place.service?.kind === "external name" && place.aliasOf === undefined,

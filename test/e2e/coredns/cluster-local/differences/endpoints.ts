@@ -1,4 +1,4 @@
-import { type Difference, onlyInCoreDns } from "../../differences/difference.ts";
+import { asked, type Difference, onlyInCoreDns } from "../../differences/difference.ts";
 import type { LocalPlace } from "../place.ts";
 import {
   hasAddresses,
@@ -21,11 +21,11 @@ export const endpointDifferences: Difference<LocalPlace>[] = [
     corednsSays: "The endpoint.",
     weSay: "NXDOMAIN.",
     reason: "Headless services only (DNS 2.4.1).",
-    example: {
-      question: { name: "w0.web.shop.svc.cluster.local", type: "A" },
-      coredns: "w0.web.shop.svc.cluster.local A 10.51.0.1",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "w0.web.shop.svc.cluster.local A",
+      "w0.web.shop.svc.cluster.local A 10.51.0.1",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns((pair: LocalPair) => pair.place.service?.kind === "cluster IP" && isEndpointName(pair)),
   },
   publishedDifference,
@@ -35,11 +35,11 @@ export const endpointDifferences: Difference<LocalPlace>[] = [
     corednsSays: "A CNAME to the host name.",
     weSay: "NXDOMAIN, and a finding.",
     reason: "DNS 2.4.1 has addresses only; several CNAMEs are forbidden (RFC 2181 section 10.1).",
-    example: {
-      question: { name: "h0.host-names.data.svc.cluster.local", type: "A" },
-      coredns: "h0.host-names.data.svc.cluster.local CNAME host.example.com",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "h0.host-names.data.svc.cluster.local A",
+      "h0.host-names.data.svc.cluster.local CNAME host.example.com",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns((pair: LocalPair) => isHostNamed(pair) && (isPortName(pair) || !isPortToCoreDns(pair))),
   },
 ];

@@ -1,6 +1,6 @@
 import type { Pair } from "../../comparison/comparison.ts";
 import type { ObservedRecord } from "../../comparison/observed.ts";
-import { isOdd, isUnnamed } from "../../differences/service-facts.ts";
+import { isOdd, isUnnamed, portLabels } from "../../differences/service-facts.ts";
 import { dashed } from "../../questions.ts";
 import { isReady, type Port, type SliceEndpoint } from "../../worlds/services.ts";
 import type { LocalPlace } from "../place.ts";
@@ -37,11 +37,6 @@ export function isServable(port: Port): boolean {
   return !isUnnamed(port) && !isOdd(port) && port.name!.length < 63;
 }
 
-/** Whether a port has a name and cannot have an SRV record. */
-export function isNamedInVain(port: Port): boolean {
-  return !isUnnamed(port) && !isServable(port);
-}
-
 /** Whether a name is `_<port>._<protocol>` below a Service, with something behind both underscores. */
 export function isPortName({ place }: LocalPair): boolean {
   return (
@@ -52,11 +47,6 @@ export function isPortName({ place }: LocalPair): boolean {
 /** The ports of the Service that a name `_<port>._<protocol>` means. */
 export function portsMeant({ place }: LocalPair): Port[] {
   return portsOf(place.service).filter((port) => portLabels(port) === place.left.join("."));
-}
-
-/** The two labels of a port's own name. */
-export function portLabels({ name, protocol }: Port): string {
-  return `_${name}._${protocol?.toLowerCase() ?? "tcp"}`;
 }
 
 /**

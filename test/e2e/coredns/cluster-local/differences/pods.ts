@@ -1,4 +1,5 @@
 import {
+  asked,
   type Difference,
   exactly,
   hasName,
@@ -26,11 +27,11 @@ export const podDifferences: LocalDifference[] = [
     corednsSays: "The record of the pod.",
     weSay: "NXDOMAIN.",
     reason: "There is nothing below (DNS 2.6).",
-    example: {
-      question: { name: "x.10-50-0-1.shop.pod.cluster.local", type: "A" },
-      coredns: "x.10-50-0-1.shop.pod.cluster.local A 10.50.0.1",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "x.10-50-0-1.shop.pod.cluster.local A",
+      "x.10-50-0-1.shop.pod.cluster.local A 10.50.0.1",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns((pair: LocalPair) => pair.place.kind === "below pod"),
   },
   {
@@ -40,12 +41,11 @@ export const podDifferences: LocalDifference[] = [
     corednsSays: "Port 0, the name itself as the target.",
     weSay: "NODATA.",
     reason: "There are addresses only (DNS 2.6).",
-    example: {
-      question: { name: "10-50-0-1.shop.pod.cluster.local", type: "SRV" },
-      coredns:
-        "10-50-0-1.shop.pod.cluster.local SRV 0 0 10-50-0-1.shop.pod.cluster.local\n  with 10-50-0-1.shop.pod.cluster.local A 10.50.0.1",
-      ours: "NODATA",
-    },
+    example: asked(
+      "10-50-0-1.shop.pod.cluster.local SRV",
+      "10-50-0-1.shop.pod.cluster.local SRV 0 0 10-50-0-1.shop.pod.cluster.local\n  with 10-50-0-1.shop.pod.cluster.local A 10.50.0.1",
+      "NODATA",
+    ),
     applies: (pair) =>
       isPod(pair) && isType(pair, "SRV") && hasName("coredns", pair) && hasName("ours", pair),
     coredns: exactly<LocalPlace>("coredns", (pair) => {
@@ -62,11 +62,11 @@ export const podDifferences: LocalDifference[] = [
     corednsSays: "The IPv4 address, unverified.",
     weSay: "NXDOMAIN.",
     reason: "No pod has a mapped address (DNS 2.6).",
-    example: {
-      question: { name: "--ffff-a32-1.shop.pod.cluster.local", type: "A" },
-      coredns: "--ffff-a32-1.shop.pod.cluster.local A 10.50.0.1",
-      ours: "NXDOMAIN",
-    },
+    example: asked(
+      "--ffff-a32-1.shop.pod.cluster.local A",
+      "--ffff-a32-1.shop.pod.cluster.local A 10.50.0.1",
+      "NXDOMAIN",
+    ),
     ...onlyInCoreDns(
       ({ place }: LocalPair) => place.kind === "pod" && place.labels[0]!.startsWith("--ffff-"),
     ),
@@ -78,11 +78,11 @@ export const podDifferences: LocalDifference[] = [
     corednsSays: "NXDOMAIN.",
     weSay: "The address at both names.",
     reason: "A host name does not end in a dash (RFC 1123 section 2.1).",
-    example: {
-      question: { name: "fd00-50--0.shop.pod.cluster.local", type: "AAAA" },
-      coredns: "NXDOMAIN",
-      ours: "fd00-50--0.shop.pod.cluster.local AAAA fd00:50::",
-    },
+    example: asked(
+      "fd00-50--0.shop.pod.cluster.local AAAA",
+      "NXDOMAIN",
+      "fd00-50--0.shop.pod.cluster.local AAAA fd00:50::",
+    ),
     ...onlyHere(
       ({ place }: LocalPair) => place.pods === "verified" && place.labels.join(".") === "fd00-50--0.shop.pod",
     ),

@@ -1,5 +1,6 @@
 import { type Observed, sameObserved } from "../../comparison/observed.ts";
 import {
+  asked,
   type Difference,
   exactly,
   hasRecordsHere,
@@ -8,6 +9,7 @@ import {
   positive,
   zoneOf,
 } from "../../differences/difference.ts";
+import { portLabels } from "../../differences/service-facts.ts";
 import { isReady, type SliceEndpoint } from "../../worlds/services.ts";
 import type { LocalPlace } from "../place.ts";
 import type { OwnService } from "../services.ts";
@@ -16,7 +18,6 @@ import {
   endpointsOf,
   type LocalPair,
   type OwnEndpoint,
-  portLabels,
   serviceNameOf,
   typeOf,
 } from "./facts.ts";
@@ -67,11 +68,11 @@ export const publishedDifference: Difference<LocalPlace> = {
   corednsSays: "The ready ones only.",
   weSay: "All endpoints.",
   reason: "They count as ready (DNS 2.1; Kubernetes API, ServiceSpec).",
-  example: {
-    question: { name: "eager.data.svc.cluster.local", type: "A" },
-    coredns: "eager.data.svc.cluster.local A 10.52.2.5",
-    ours: "eager.data.svc.cluster.local A 10.52.2.4\neager.data.svc.cluster.local A 10.52.2.5",
-  },
+  example: asked(
+    "eager.data.svc.cluster.local A",
+    "eager.data.svc.cluster.local A 10.52.2.5",
+    "eager.data.svc.cluster.local A 10.52.2.4\neager.data.svc.cluster.local A 10.52.2.5",
+  ),
   applies: (pair) =>
     isEager(pair.place.service) &&
     !isType(pair, "SOA") &&

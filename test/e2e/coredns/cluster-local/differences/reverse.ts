@@ -1,16 +1,16 @@
 import type { Observed } from "../../comparison/observed.ts";
 import {
+  asked,
   type Difference,
   exactly,
   isType,
-  negative,
-  nodata,
   nxdomain,
   positive,
   recordAt,
   refused,
   silent,
 } from "../../differences/difference.ts";
+import { otherReverseDifferences } from "../../differences/reverse.ts";
 import { dashed } from "../../questions.ts";
 import { isReady } from "../../worlds/services.ts";
 import { isThere, type LocalPlace, type OwnAddressUse } from "../place.ts";
@@ -56,12 +56,11 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     corednsSays: "All of them.",
     weSay: "One of them, of the oldest Service.",
     reason: '"Each IP must only have one PTR record" (KEP-1645).',
-    example: {
-      question: { name: "2.4.52.10.in-addr.arpa", type: "PTR" },
-      coredns:
-        "2.4.52.10.in-addr.arpa PTR 10-52-4-2.two-names.data.svc.cluster.local\n2.4.52.10.in-addr.arpa PTR t0.two-names.data.svc.cluster.local\n2.4.52.10.in-addr.arpa PTR t1.two-names.data.svc.cluster.local",
-      ours: "2.4.52.10.in-addr.arpa PTR t0.two-names.data.svc.cluster.local",
-    },
+    example: asked(
+      "2.4.52.10.in-addr.arpa PTR",
+      "2.4.52.10.in-addr.arpa PTR 10-52-4-2.two-names.data.svc.cluster.local\n2.4.52.10.in-addr.arpa PTR t0.two-names.data.svc.cluster.local\n2.4.52.10.in-addr.arpa PTR t1.two-names.data.svc.cluster.local",
+      "2.4.52.10.in-addr.arpa PTR t0.two-names.data.svc.cluster.local",
+    ),
     applies: (pair) => isPtr(pair) && hasPtr(pair) && namesInCoreDns(pair).length > 1,
     coredns: allInCoreDns,
     ours: (pair) =>
@@ -73,11 +72,11 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     corednsSays: "NXDOMAIN.",
     weSay: "The endpoint.",
     reason: "It counts as ready (DNS 2.1, 2.4.3).",
-    example: {
-      question: { name: "4.2.52.10.in-addr.arpa", type: "PTR" },
-      coredns: "NXDOMAIN",
-      ours: "4.2.52.10.in-addr.arpa PTR e0.eager.data.svc.cluster.local",
-    },
+    example: asked(
+      "4.2.52.10.in-addr.arpa PTR",
+      "NXDOMAIN",
+      "4.2.52.10.in-addr.arpa PTR e0.eager.data.svc.cluster.local",
+    ),
     applies: (pair) => isPtr(pair) && hasPtr(pair) && namesInCoreDns(pair).length === 0,
     coredns: nxdomain("coredns"),
     ours: exactly<LocalPlace>("ours", (pair) => pointers(pair, namesHere(pair))),
@@ -88,11 +87,11 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     corednsSays: "`<hostname>.<service>`.",
     weSay: "REFUSED.",
     reason: "Headless services only (DNS 2.4.3).",
-    example: {
-      question: { name: "1.0.51.10.in-addr.arpa", type: "PTR" },
-      coredns: "1.0.51.10.in-addr.arpa PTR w0.web.shop.svc.cluster.local",
-      ours: "REFUSED",
-    },
+    example: asked(
+      "1.0.51.10.in-addr.arpa PTR",
+      "1.0.51.10.in-addr.arpa PTR w0.web.shop.svc.cluster.local",
+      "REFUSED",
+    ),
     applies: (pair) => isNameless(pair) && hasClusterIpEndpoint(pair) && namesInCoreDns(pair).length > 0,
     coredns: allInCoreDns,
     ours: refused("ours"),
@@ -103,11 +102,11 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     corednsSays: "A name that does not exist.",
     weSay: "REFUSED.",
     reason: "A PTR record points to the host's name (RFC 1035 section 3.3.12).",
-    example: {
-      question: { name: "2.2.96.10.in-addr.arpa", type: "PTR" },
-      coredns: "2.2.96.10.in-addr.arpa PTR web.gone.svc.cluster.local",
-      ours: "REFUSED",
-    },
+    example: asked(
+      "2.2.96.10.in-addr.arpa PTR",
+      "2.2.96.10.in-addr.arpa PTR web.gone.svc.cluster.local",
+      "REFUSED",
+    ),
     applies: (pair) => isNameless(pair) && leftovers(pair) && namesInCoreDns(pair).length > 0,
     coredns: allInCoreDns,
     ours: refused("ours"),
@@ -118,51 +117,17 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     corednsSays: "No answer, or a name that does not exist.",
     weSay: "REFUSED.",
     reason: "Headless services only (DNS 2.4.3).",
-    example: {
-      question: { name: "1.0.55.10.in-addr.arpa", type: "PTR" },
-      coredns: "no answer",
-      ours: "REFUSED",
-    },
+    example: asked("1.0.55.10.in-addr.arpa PTR", "no answer", "REFUSED"),
     applies: (pair) => isPtr(pair) && pair.place.isStray,
     coredns: (pair) =>
       silent(pair) ||
       exactly<LocalPlace>("coredns", () => pointers(pair, [`o0.orphan.data.svc.${localZone}`]))(pair),
     ours: refused("ours"),
   },
-  {
-    id: "reverse-other-types",
-    title: "Other types at a reverse name that has a PTR record",
-    corednsSays: "NXDOMAIN; NODATA for SOA.",
-    weSay: "NODATA, with an SOA of the name itself.",
-    reason: "The name exists (RFC 2308 section 2.2), and the gateway owns nothing around it.",
-    example: {
-      question: { name: "2.1.96.10.in-addr.arpa", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "NODATA",
-    },
-    applies: (pair) => hasPtr(pair) && !isType(pair, "PTR", "ANY"),
-    coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
-    ours: exactly<LocalPlace>("ours", (pair) => {
-      const atName = negative("NOERROR", pair.question.name, localZone);
-      return isType(pair, "SOA") ? positive(atName.authority) : atName;
-    }),
-  },
-  {
-    id: "reverse-unknown",
-    title: "Reverse names of other addresses",
-    corednsSays: "NXDOMAIN for all of `in-addr.arpa` and `ip6.arpa`.",
-    weSay: "REFUSED.",
-    reason: "The server is not authoritative (RFC 8914 section 4.21).",
-    example: {
-      question: { name: "1.0.250.10.in-addr.arpa", type: "PTR" },
-      coredns: "NXDOMAIN",
-      ours: "REFUSED",
-    },
-    applies: (pair) =>
-      isReverse(pair) &&
-      !hasPtr(pair) &&
-      !(isType(pair, "PTR") && (pair.place.isStray || namesInCoreDns(pair).length > 0)),
-    coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
-    ours: refused("ours"),
-  },
+  ...otherReverseDifferences<LocalPlace>(
+    localZone,
+    "2.1.96.10.in-addr.arpa",
+    hasPtr,
+    (pair) => isType(pair, "PTR") && (pair.place.isStray || namesInCoreDns(pair).length > 0),
+  ),
 ];
