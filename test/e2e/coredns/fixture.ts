@@ -17,6 +17,7 @@ import {
   headless,
   type ImportedService,
   objectsOf,
+  port,
   slice,
 } from "./worlds/services.ts";
 
@@ -33,8 +34,8 @@ export interface Fixture {
 const deletedNamespace = "gone";
 const dyingNamespace = "dying";
 
-const http = { name: "http", port: 80, protocol: "TCP" };
-const pg = { name: "pg", port: 5432, protocol: "TCP" };
+const http = port("http", 80, "TCP");
+const pg = port("pg", 5432, "TCP");
 
 const servicesElsewhere: ImportedService[] = [dyingNamespace, deletedNamespace, "east-only"].flatMap(
   (ns, index) => [
@@ -43,11 +44,7 @@ const servicesElsewhere: ImportedService[] = [dyingNamespace, deletedNamespace, 
   ],
 );
 
-const idle = headless(
-  "idle-only",
-  "db",
-  slice("cluster-a", [pg], [{ ...endpoint("10.8.8.1", "db-0"), conditions: { ready: false } }]),
-);
+const idle = headless("idle-only", "db", slice("cluster-a", [pg], [endpoint("10.8.8.1", "db-0", "!ready")]));
 
 /**
  * The clusterset as an MCS implementation keeps it in the cluster `east` or `west`: the same services and endpoints,
@@ -69,7 +66,7 @@ export function fixtureOf(cluster: "east" | "west"): Fixture {
       (name) => name !== deletedNamespace,
     ),
     others: [
-      service("shop", "derived", { clusterIP: "10.96.77.77", ports: [{ name: "http", port: 80 }] }),
+      service("shop", "derived", { clusterIP: "10.96.77.77", ports: [port("http", 80)] }),
       service("data", "own", { clusterIP: "None", ports: [pg] }),
       serviceSlice("data", "own", {
         ports: [pg],

@@ -1,6 +1,6 @@
-import { clusterSetIp, endpoint, type ImportedService, type Port, slice } from "./services.ts";
+import { clusterSetIp, endpoint, type ImportedService, type Port, port, slice } from "./services.ts";
 
-const http: Port = { name: "http", port: 80, protocol: "TCP" };
+const http = port("http", 80, "TCP");
 const shop = (name: string, spec: { ips?: string[]; ports?: Port[] }, ...slices: ImportedService["slices"]) =>
   clusterSetIp("shop", name, spec, ...slices);
 
@@ -11,9 +11,9 @@ const shop = (name: string, spec: { ips?: string[]; ports?: Port[] }, ...slices:
 export const clusterSetIpServices: ImportedService[] = [
   shop(
     "web",
-    { ips: ["10.200.0.1", "fd00::c8:1"], ports: [http, { name: "dns", port: 53, protocol: "UDP" }] },
-    slice("cluster-a", [{ name: "http", port: 8080 }], [endpoint("10.1.0.1", "w0"), endpoint("10.1.0.2")]),
-    slice("cluster-b", [{ name: "http", port: 8080 }], [endpoint("fd00:1::3", "w3")]),
+    { ips: ["10.200.0.1", "fd00::c8:1"], ports: [http, port("dns", 53, "UDP")] },
+    slice("cluster-a", [port("http", 8080)], [endpoint("10.1.0.1", "w0"), endpoint("10.1.0.2")]),
+    slice("cluster-b", [port("http", 8080)], [endpoint("fd00:1::3", "w3")]),
   ),
   shop("v4", { ips: ["10.200.0.2"], ports: [http] }),
   shop("v6", { ips: ["fd00::c8:2"], ports: [http] }),
@@ -22,37 +22,30 @@ export const clusterSetIpServices: ImportedService[] = [
   shop("twice", { ips: ["10.200.0.4", "10.200.0.4"], ports: [http] }),
   shop("same-number", {
     ips: ["10.200.0.5"],
-    ports: [
-      { name: "dns", port: 53, protocol: "UDP" },
-      { name: "dns-tcp", port: 53, protocol: "TCP" },
-    ],
+    ports: [port("dns", 53, "UDP"), port("dns-tcp", 53, "TCP")],
   }),
   shop("protocols", {
     ips: ["10.200.0.6"],
-    ports: [
-      { name: "signal", port: 36412, protocol: "SCTP" },
-      { name: "LOUD", port: 83, protocol: "TCP" },
-      { name: "lower", port: 82, protocol: "tcp" },
-    ],
+    ports: [port("signal", 36412, "SCTP"), port("LOUD", 83, "TCP"), port("lower", 82, "tcp")],
   }),
   shop("unnamed", { ips: ["10.200.0.7"], ports: [{ port: 80, protocol: "TCP" }] }),
-  shop("half-named", { ips: ["10.200.0.8"], ports: [http, { name: "", port: 9999, protocol: "TCP" }] }),
-  shop("no-protocol", { ips: ["10.200.0.9"], ports: [http, { name: "plain", port: 81 }] }),
+  shop("half-named", { ips: ["10.200.0.8"], ports: [http, port("", 9999, "TCP")] }),
+  shop("no-protocol", { ips: ["10.200.0.9"], ports: [http, port("plain", 81)] }),
   shop("odd-ports", {
     ips: ["10.200.0.10"],
     ports: [
-      { name: "zero", port: 0, protocol: "TCP" },
-      { name: "big", port: 70000, protocol: "TCP" },
-      { name: "minus", port: -1, protocol: "TCP" },
-      { name: "minus-two", port: -2, protocol: "TCP" },
-      { name: "good", port: 84, protocol: "TCP" },
+      port("zero", 0, "TCP"),
+      port("big", 70000, "TCP"),
+      port("minus", -1, "TCP"),
+      port("minus-two", -2, "TCP"),
+      port("good", 84, "TCP"),
     ],
   }),
-  shop("only-odd", { ips: ["10.200.0.11"], ports: [{ name: "zero", port: 0, protocol: "UDP" }] }),
-  shop("spaced", { ips: ["10.200.0.12"], ports: [http, { name: "sp ace", port: 85, protocol: "TCP" }] }),
+  shop("only-odd", { ips: ["10.200.0.11"], ports: [port("zero", 0, "UDP")] }),
+  shop("spaced", { ips: ["10.200.0.12"], ports: [http, port("sp ace", 85, "TCP")] }),
   shop("doubled", {
     ips: ["10.200.0.13"],
-    ports: [http, { name: "b", port: 80, protocol: "UDP" }, { name: "http", port: 86, protocol: "TCP" }],
+    ports: [http, port("b", 80, "UDP"), port("http", 86, "TCP")],
   }),
   shop("no-ports", { ips: ["10.200.0.14", "fd00::c8:14"], ports: [] }),
   { namespace: "shop", name: "no-spec", spec: undefined, slices: [] },
@@ -62,8 +55,8 @@ export const clusterSetIpServices: ImportedService[] = [
     { ports: [http] },
     slice(
       "cluster-a",
-      [{ name: "http", port: 8080 }],
-      [endpoint("10.1.1.1", "b0"), { ...endpoint("10.1.1.2", "b1"), conditions: { ready: false } }],
+      [port("http", 8080)],
+      [endpoint("10.1.1.1", "b0"), endpoint("10.1.1.2", "b1", "!ready")],
     ),
   ),
   shop("half-bad", { ips: ["not-an-ip", "10.200.0.16"], ports: [http] }),

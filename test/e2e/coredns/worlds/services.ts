@@ -74,9 +74,21 @@ export function slice(
   return { source, addressType, ports, endpoints, labels };
 }
 
-/** An endpoint with one address, without conditions, so ready. */
-export function endpoint(address: string, hostname?: string): SliceEndpoint {
-  return { addresses: [address], ...(hostname === undefined ? {} : { hostname }) };
+/** An endpoint with one address. @param conditions such as `ready !serving`; without them it is ready */
+export function endpoint(address: string, hostname?: string, conditions?: string): SliceEndpoint {
+  const words = conditions?.split(" ").filter(Boolean);
+  return {
+    addresses: [address],
+    ...(hostname !== undefined && { hostname }),
+    ...(words && {
+      conditions: Object.fromEntries(words.map((word) => [word.replace("!", ""), !word.startsWith("!")])),
+    }),
+  };
+}
+
+/** A port that has a name and a number. */
+export function port(name: string, number: number, protocol?: string): Port {
+  return { name, port: number, ...(protocol && { protocol }) };
 }
 
 /** Whether an endpoint is answered with: an unknown readiness means ready (discovery.k8s.io/v1). */
