@@ -1,15 +1,23 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { derivedServiceName } from "../../../src/worker/control/objects.ts";
 import { conditionsOf } from "../../../src/worker/control/reconcile.ts";
 import { exported, slices, world } from "../commands/exported.ts";
 import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
 import { runCli } from "../harness/cli.ts";
+import { infraManifests, workerFolder } from "../harness/infra.ts";
 import { MovedClock } from "../harness/moved-clock.ts";
 import { syncArguments } from "../harness/processes.ts";
 import { type SyncedClusters, startSyncedClusters } from "../harness/synced-clusters.ts";
 import type { ApiServer } from "../servers/kubernetes/api-server.ts";
-import { namespace, service, serviceExport, serviceImport } from "../servers/kubernetes/objects.ts";
-import { createServiceAccount } from "../servers/kubernetes/service-account.ts";
+import {
+  endpointSlice,
+  namespace,
+  service,
+  serviceExport,
+  serviceImport,
+} from "../servers/kubernetes/objects.ts";
+import { createServiceAccount, type PolicyRule } from "../servers/kubernetes/service-account.ts";
 import { waitFor } from "../servers/wait.ts";
 import { countWrites, expectOnlyOwnAndNeededWrites } from "./audited.ts";
 import { eventualEndpoints, lookAt, type Objects } from "./objects.ts";
@@ -101,6 +109,7 @@ describe("a ClusterSetIP service that east exports", () => {
       expect(derived.selector).toBeUndefined();
       await eventually(async () => (await objects.import("hello"))?.status).toMatchObject({
         clusters: [{ cluster: "east" }],
+        endpointSliceObjects: "Present",
       });
       expect(conditionsOf((await objects.import("hello"))!)).toMatchObject([
         { type: "Ready", status: "True" },
@@ -175,6 +184,22 @@ describe("a ClusterSetIP service that east exports", () => {
     await eventually(async () => (await inWest.spec("hello"))?.sessionAffinity).toBe("None");
     expect((await inWest.import("hello"))!.metadata.uid).toBe(uid);
     await eventually(async () => (await inWest.condition("hello", "Conflict"))?.status).toBe("False");
+  });
+
+  test("what somebody changes is repaired, what somebody deletes is made again", async () => {
+    const [slice] = await inEast.slices("hello");
+    await east.admin.patch(endpointSlice("shop", slice!.metadata.name, { endpoints: [] }), {
+      endpoints: [{ addresses: ["10.6.6.6"] }],
+    });
+    await eventualEndpoints(inEast, "hello").toEqual(["west 10.2.0.1"]);
+    const { uid } = (await inEast.derived("hello"))!.metadata;
+    await east.admin.remove(service("shop", derivedServiceName("hello"), {}));
+    await waitFor("the derived Service", async () => {
+      const made = (await inEast.derived("hello"))?.metadata.uid;
+      return made !== undefined && made !== uid;
+    });
+    const { clusterIPs } = (await inEast.derived("hello"))!.spec as { clusterIPs: string[] };
+    await eventually(async () => (await inEast.spec("hello"))!.ips).toEqual(clusterIPs);
   });
 
   test("when the last export leaves, everything goes, in both clusters", async () => {
@@ -320,4 +345,26 @@ test("a cluster that is gone leaves the other one when its lease expires, and ke
 
 test("in all of this no worker wrote what is not the control plane's, and nothing that was so already", () => {
   for (const server of [east, west]) expectOnlyOwnAndNeededWrites(server);
+});
+
+test("in all of this the workers used each right to write", async () => {
+  // An apply that makes an object needs the right to create it, too.
+  const used = () =>
+    [east, west]
+      .flatMap((server) => server.writes())
+      .flatMap(({ verb, resource, code }) => {
+        if (code >= 300) return [];
+        return verb === "patch" && code === 201
+          ? [`patch ${resource}`, `create ${resource}`]
+          : [`${verb} ${resource}`];
+      });
+  const roles = infraManifests(join(workerFolder, "components/control")).filter(
+    ({ kind, metadata }) => kind.endsWith("Role") && metadata.name.endsWith("sync-worker-control"),
+  );
+  const granted = roles.flatMap(({ rules }) =>
+    (rules as PolicyRule[]).flatMap(({ resources, verbs }) =>
+      resources.flatMap((one) => verbs.filter((verb) => verb !== "get").map((verb) => `${verb} ${one}`)),
+    ),
+  );
+  await eventually(() => [...new Set(used())].sort()).toEqual(granted.sort());
 });
