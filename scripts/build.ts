@@ -10,7 +10,7 @@ import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
-/** What the command runs: a few files load in two thirds of the time of 400, 1.4 instead of 2.2 s on a slow machine, and with 13 MiB less. */
+/** What the command runs. It listens after 0.99 s, with 1.5 s of CPU time and 152 MiB; from 400 modules after 1.43 s, with 2.2 s and 165 MiB. */
 const bundle = `${root}dist/hosts/bundle`;
 
 rmSync(`${root}dist`, { recursive: true, force: true });
