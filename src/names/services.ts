@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { findingsKeyOf } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
 import { parseName, RecordType, readFoldedName } from "../dns/name.ts";
@@ -9,7 +8,6 @@ import type { Contribution } from "../merge/declaration.ts";
 import { countParts } from "../merge/merge-key.ts";
 import { compareFindings, compareText, distinctFindings, nameOf, namespaceOf } from "../merge/order.ts";
 import { type DeclaredService, declareService } from "../merge/service.ts";
-import { ClusterId } from "../snapshot/schema.ts";
 import { isLocalityView } from "../zone/frame.ts";
 import type { ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
@@ -19,22 +17,7 @@ import { compilePods, mergeViews } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";
 import type { KeyEntries } from "./entries.ts";
 import type { KeyWorld } from "./key-world.ts";
-
-/** A service of the clusterset zone in one view. */
-export const ServiceListing = z.object({
-  namespace: z.string().max(255),
-  name: z.string().max(255),
-  /** Some of its addresses: IPv4 first, in the order of its records. */
-  addresses: z.array(z.string().max(255)).readonly(),
-  addressCount: z.int().min(0),
-  /** Its named ports that have SRV records: `_http._tcp`, with the first number. */
-  ports: z.array(z.object({ name: z.string().max(255), number: z.int().min(0).max(65_535) })).readonly(),
-  /** The clusters on which its addresses depend; empty if it has no address. */
-  clusters: z.array(ClusterId).readonly(),
-  /** Whether clusters disagree on its properties; undefined where that is not known. */
-  hasConflict: z.boolean().optional(),
-});
-export type ServiceListing = z.infer<typeof ServiceListing>;
+import type { ServiceListing } from "./service-listing.ts";
 
 /** What a cluster has in a service. */
 export interface ServicePart {

@@ -1,20 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ErrorReply } from "@redis/client";
 import { messageOf, StoreError } from "../database/store-error.ts";
+import { type Endpoint, type RedisAddress, readUrl } from "./redis-address.ts";
 import {
   type Client,
   type ClientOptions,
   connectTo,
   createNodeFinder,
   describeReply,
-  type Endpoint,
   engineFailed,
   type Finder,
   isNotTheMaster,
   movedTo,
   NoReply,
-  type RedisAddress,
-  readUrl,
   type Script,
   SentinelFinder,
   within,

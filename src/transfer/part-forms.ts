@@ -6,7 +6,7 @@ import { CompiledKey } from "../names/compiled-key.ts";
 import type { DatabaseEntries } from "../names/database-entries.ts";
 import type { AddressClaim } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
-import { ServiceListing } from "../names/services.ts";
+import { ServiceListing } from "../names/service-listing.ts";
 import { ClusterId, ClusterZone } from "../snapshot/schema.ts";
 import type { CandidateSource, ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";

@@ -60,7 +60,7 @@ export async function run(
       const { manifests, stateDir } = command.opts();
       const isAtGateway = command.options.some((option) => option.attributeName() === "server");
       if (!isAtGateway || manifests !== undefined || stateDir !== undefined) return;
-      const { applyClientConfig } = await import("../commands/gateway-connection.ts");
+      const { applyClientConfig } = await import("./client-config.ts");
       applyClientConfig(command);
     });
   // kubectl completes its plugins in another way.

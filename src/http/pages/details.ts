@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { ServiceListing } from "../../names/services.ts";
+import type { ServiceListing } from "../../names/service-listing.ts";
 import { isObjectLabel } from "../../zone/kinds/endpoint-records.ts";
 import type { PageParts } from "../doh/rule-answers.ts";
 import type { JsonExplanation } from "../explain.ts";

@@ -4,11 +4,11 @@ import type { ServiceExplainer } from "../../explain/service.ts";
 import type { Turns } from "../../gateway/clock.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
+import type { ServiceListing } from "../../names/service-listing.ts";
 import {
   type Accounts,
   listServices,
   type Objections,
-  type ServiceListing,
   type ServicePart,
   type ServiceSearch,
   serviceAt,

@@ -1,5 +1,5 @@
+import type { RedisAddress } from "../../../src/replica/redis-address.ts";
 import { RedisLog } from "../../../src/replica/redis-log.ts";
-import type { RedisAddress } from "../../../src/replica/redis-servers.ts";
 import { type Redis, startRedis } from "../servers/redis.ts";
 
 /** Logs on one redis-server, each under a prefix of its own unless it is given. */

@@ -2,7 +2,7 @@ import type { Store } from "../../../config/store.ts";
 import { UsageError } from "../../../config/values.ts";
 import { StoreError } from "../../../database/store-error.ts";
 import type { OrderParts, SharedOrder } from "../../../gateway/change-order.ts";
-import { type Endpoint, type RedisAddress, readUrl } from "../../../replica/redis-servers.ts";
+import { type Endpoint, type RedisAddress, readUrl } from "../../../replica/redis-address.ts";
 import type { SharedLog } from "../../../replica/shared-log.ts";
 import { readToken } from "../files.ts";
 import { readCertificates, readIdentity } from "../tls.ts";

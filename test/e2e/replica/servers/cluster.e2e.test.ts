@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RedisAddress } from "../../../../src/replica/redis-address.ts";
 import { RedisConnection } from "../../../../src/replica/redis-connection.ts";
 import { RedisLog } from "../../../../src/replica/redis-log.ts";
-import type { RedisAddress } from "../../../../src/replica/redis-servers.ts";
 import { DEADLINE } from "../../../deadline.ts";
 import { makeAuthority, makeClient, makeServer } from "../../../hosts/client-certificates.ts";
 import { append, changeTo, clusterAt } from "../../../replica/contract.ts";
