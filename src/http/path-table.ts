@@ -43,12 +43,16 @@ const ROWS: readonly PathRow[] = [
   // Health checks must not be rejected.
   { pattern: /^\/(?:healthz|readyz)$/, admission: "none", urgent: "all", isUnlimited: true },
   { pattern: /^\/metrics$/, admission: "rule", urgent: "all" },
-  { pattern: /^\/(?:api\/v1\/openapi\.json|login|logout)$/, admission: "none", urgent: "none" },
+  {
+    pattern: new RegExp(`^(?:${MOUNTS.description.replace(".", "\\.")}|/log(?:in|out))$`),
+    admission: "none",
+    urgent: "none",
+  },
   // Without pushes names would leave the answers. They have bounds of their own (src/http/push/), and are rejected without a credential before a body is read.
   { pattern: new RegExp(`^${MOUNTS.push}/`), admission: "route", urgent: "changes" },
   // Secondaries take changes over by it.
   { pattern: new RegExp(`^${MOUNTS.transfer}/`), admission: "route", urgent: "reads" },
-  { pattern: /^\/(?:api\/|federations(?:\/|$))/, admission: "route", urgent: "none" },
+  { pattern: new RegExp(`^(?:/api/|${MOUNTS.federations}(?:/|$))`), admission: "route", urgent: "none" },
 ];
 const PAGE: PathRow = { pattern: /^/, admission: "rule", urgent: "none" };
 

@@ -153,12 +153,7 @@ const health = [
     200: line("They are."),
     503: line("They are not; clients that see everything get the reason."),
   }),
-  get(
-    MOUNTS.description,
-    "Returns this document.",
-    ok("An OpenAPI 3.1 document.", { [JSON_TYPE]: "text" }),
-    {},
-  ),
+  get(MOUNTS.description, "Returns this document.", ok("An OpenAPI 3.1 document.", { [JSON_TYPE]: "text" })),
 ];
 
 const CLUSTER = `${MOUNTS.push}/{clusterId}`;
