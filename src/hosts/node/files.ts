@@ -79,10 +79,10 @@ export class WatchedFiles {
   readonly #readers: (() => Promise<boolean>)[] = [];
 
   /**
-   * @param read what one file has, or several that belong together
-   * @param use makes the value of it; called again when that has changed
-   * @returns the value that was made last
-   * @throws {UsageError} of both
+   * @param read reads one file, or several that belong together
+   * @param use makes a value of what was read; called again when that has changed
+   * @returns a function that returns the last value
+   * @throws {UsageError} those of `read` and `use`
    */
   async watch<Content, Value>(
     read: () => Promise<Content>,
@@ -113,6 +113,18 @@ export class WatchedFiles {
     if (errors.length > 0) throw errors[0];
     return hasChanged;
   }
+}
+
+/** The token in a file; without a file there is none. @throws {UsageError} if the file has no token */
+export async function watchToken(
+  file: string | undefined,
+  files: WatchedFiles,
+): Promise<() => string | undefined> {
+  if (file === undefined) return () => undefined;
+  return files.watch(
+    () => readToken(file),
+    (token) => token,
+  );
 }
 
 /** The key that a primary signs with. @throws {UsageError} if the file has no key */

@@ -1,10 +1,7 @@
-import { styleText } from "node:util";
-
-export type { Logger } from "pino";
-
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { totalmem } from "node:os";
 import { isatty } from "node:tty";
+import { styleText } from "node:util";
 import { destination, type Logger, pino, stdTimeFunctions } from "pino";
 import { auditToLog, describeAudit, type Log } from "../../assembly/log.ts";
 import { UsageError } from "../../config/values.ts";
@@ -14,6 +11,8 @@ import type { ProcessFacts, ThreadCounts } from "../../http/metrics/table.ts";
 import type { ControlCounts } from "../../http/push/desired.ts";
 import type { TlsSource } from "./tls.ts";
 import { expiryOf } from "./tls.ts";
+
+export type { Logger };
 
 /** On stderr, one event a line, so that stdout has only a command's output: in JSON, at a terminal as text. */
 export function createLogger(command: string, level: string): Logger {

@@ -7,7 +7,7 @@ import { authoritySettings, type Credential, keySourceOf } from "../../../assemb
 import type { IssuedTokens } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
-import { readText, readToken, readTokens, type WatchedFiles } from "../files.ts";
+import { readText, readTokens, type WatchedFiles, watchToken } from "../files.ts";
 import { readCertificates } from "../tls.ts";
 
 /**
@@ -166,7 +166,7 @@ async function openIssuer(
     const read = () => readText(jwksFile, "the key set");
     return { keys: await files.watch(read, (text) => keysIn(jwksFile, text)), close };
   }
-  const token = tokenFile && (await files.watch(() => readToken(tokenFile), String));
+  const currentToken = await watchToken(tokenFile, files);
   const useAuthority = (pem: string) => {
     // Requests from now on open new connections.
     void close();
@@ -174,7 +174,11 @@ async function openIssuer(
   };
   const ca = caFile && (await files.watch(() => readCertificates(caFile), useAuthority));
   const fetchKeys = async (...[url, request]: Parameters<FetchKeys>): Promise<Response> => {
-    const headers = { ...request.headers, ...(token && { authorization: `Bearer ${token()}` }) };
+    const token = currentToken();
+    const headers = {
+      ...request.headers,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    };
     // Keys in files need no client, which takes 90 ms of CPU time to load, in each thread.
     const [{ fetch }, { openDispatcher }] = await Promise.all([
       import("undici"),

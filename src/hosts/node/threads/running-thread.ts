@@ -83,7 +83,7 @@ export function openThread(
   answerHanded(requests.port1, fetch, ended.signal, (err) =>
     log("error", "request-failed", "a request failed", { err, thread: index }),
   );
-  let stopped = () => {};
+  const stopped = Promise.withResolvers<void>();
   const prepared = Promise.withResolvers<void>();
   const listening = Promise.withResolvers<Pick<Answering, "port" | "places">>();
   // A thread that ends before it is told to listen rejects `prepared`.
@@ -98,7 +98,7 @@ export function openThread(
     } else if (message.report === "failed") {
       error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
     } else if (message.report === "damage") sharing.damaged(message.cluster);
-    else stopped();
+    else stopped.resolve();
   });
   worker.on("error", (cause) => {
     error = cause;
@@ -124,10 +124,8 @@ export function openThread(
     renew: (tls: ServerTls) => worker.postMessage({ order: "renew", tls } satisfies ThreadOrder),
     /** Ends its connections as `Answering.stop`, then the thread. */
     stop: async (grace: number) => {
-      const done = Promise.withResolvers<void>();
-      stopped = done.resolve;
       worker.postMessage({ order: "stop", grace } satisfies ThreadOrder);
-      await Promise.race([done.promise, exited, sleep(grace + LATE, undefined, { ref: false })]);
+      await Promise.race([stopped.promise, exited, sleep(grace + LATE, undefined, { ref: false })]);
       await worker.terminate();
     },
   };

@@ -3,7 +3,7 @@ import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { parseNameserver } from "../../../forward/local.ts";
 import { padded, type Upstream } from "../../../forward/upstream.ts";
-import { readToken, type WatchedFiles } from "../files.ts";
+import { type WatchedFiles, watchToken } from "../files.ts";
 import { readCertificates } from "../tls.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
@@ -13,10 +13,9 @@ async function openAccess(
   files: WatchedFiles,
   { caFile, tokenFile }: { caFile?: string | undefined; tokenFile?: string | undefined },
 ) {
-  const token = tokenFile && (await files.watch(() => readToken(tokenFile), String));
   return {
     ca: caFile === undefined ? undefined : await readCertificates(caFile),
-    token: () => (token ? token() : undefined),
+    token: await watchToken(tokenFile, files),
   };
 }
 
