@@ -18,7 +18,7 @@ export interface WorkerBundle {
   readonly metafile: Metafile;
 }
 
-/** Bytes after compression: what the Worker has (207 KB), and little more. */
+/** Bytes after compression: little more than the Worker has. */
 export const MOST_COMPRESSED = 206_000;
 const LARGEST = 10;
 
