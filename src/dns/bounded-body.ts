@@ -13,7 +13,7 @@ export async function readAtMost(
   return joinBytes(chunks, length);
 }
 
-/** @param length of all pieces */
+/** Joins bytes that came in pieces. @param length of all pieces together */
 export function joinBytes(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(length);
   let at = 0;

@@ -111,7 +111,7 @@ const range = (first: number, last: number) =>
 
 /**
  * Names that have a meaning only inside a host or a network, and whose queries would reveal facts about it: the special-use names that
- * resolvers answer themselves, and the locally served zones of the IANA registry. All but `localhost` get NXDOMAIN.
+ * resolvers answer themselves, and the locally served zones of the IANA registry, without `localhost`. They get NXDOMAIN.
  */
 const LOCALLY_SERVED: readonly string[] = [
   // RFC 6761 sections 6.2 and 6.4, RFC 6762 section 22.1, RFC 7686 section 2, RFC 8375 section 4, RFC 9476 section 2, RFC 9462 section 6.4,

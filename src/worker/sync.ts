@@ -208,7 +208,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
     let watching: NodeJS.Timeout | undefined;
     let seen = degradationKey([]);
     const running = source.run(ended);
-    // Nothing comes after its end, which is that of the signal.
+    // The source runs until the signal aborts: there will be no whole state then.
     const stopped = new SourceError("STOPPED", "stopped before every gateway had acknowledged", false);
     running.then(() => whole.reject(stopped), whole.reject);
     try {
