@@ -1,6 +1,6 @@
 /**
  * `npm run check:bundle`: bundles the Worker as `wrangler deploy` does, says how large it is and of what, and fails where code for
- * Node reaches it, or where it is larger than 206 KB compressed.
+ * Node reaches it, or where it is larger than 207 KB compressed.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ export interface WorkerBundle {
 }
 
 /** Bytes after compression: little more than the Worker has. */
-export const MOST_COMPRESSED = 206_000;
+export const MOST_COMPRESSED = 207_000;
 const LARGEST = 10;
 
 /** Bundles what a wrangler configuration names. @throws {Error} with wrangler's own words where it cannot */

@@ -4,13 +4,15 @@ import type { ClusterMeta, ClusterRow } from "../database/schema.ts";
 import type { Applied } from "../database/writer.ts";
 import { compareFindings } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
+import { type KeptUnit, LargeKey } from "../names/key-world.ts";
+import type { Answer } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/record-writer.ts";
 import { OTHER_INSTANCE } from "../snapshot/degradation.ts";
 import { type Clock, Turns, unixTime } from "./clock.ts";
 import { type ClusterStatus, neverSeen, type ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
 import { type Contention, contentionFinding, LeaseTables, resumed } from "./leases.ts";
-import type { QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
+import type { QueryContext, QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
 import type { ScopeFollower } from "./survey.ts";
 
 /** What answers are made of. */
@@ -41,6 +43,9 @@ export interface AnsweringParts {
   readonly onExpired?: (clusterId: string, meta: ClusterMeta) => void;
 }
 
+const NO_UNITS: ReadonlyMap<string, KeptUnit> = new Map();
+/** Queries that wait for large keys at a time; others get SERVFAIL. */
+const MOST_WAITING = 10_000;
 /** Milliseconds for which somebody waits for a survey. */
 const MOST_SURVEY = 2000;
 
@@ -78,6 +83,8 @@ export class AnsweringState {
   #change = 0;
   /** How often all rows were loaded anew. */
   #loads: string | undefined;
+  /** Queries that wait for large keys. */
+  #waiting = 0;
 
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
   constructor(parts: AnsweringParts) {
@@ -213,6 +220,7 @@ export class AnsweringState {
 
   #answersIn(visibility: Visibility): ScopedGateway {
     const { names, reader, clock, queries, catchUp, store, behindSince = () => undefined } = this.#parts;
+    const { turns = new Turns(clock) } = this.#parts;
     const { view } = visibility;
     const key = visibilityKey(withoutView(visibility));
     const scope =
@@ -225,20 +233,49 @@ export class AnsweringState {
       const serial = scope.filter === undefined ? this.#serial : this.#secondsAt(now);
       return isKnown ? { world: scope.world(live, serial), leases: this.#leases } : undefined;
     };
+    /** @param units of large keys */
+    const answerWith = (
+      units: ReadonlyMap<string, KeptUnit>,
+      query: Uint8Array,
+      client: QueryContext,
+      now: number,
+    ): Answer | LargeKey | undefined => {
+      const served = current(now);
+      if (served === undefined) return queries.notReady(query, client);
+      const { world, leases } = served;
+      const context = { ...client, world, leases, now, stale: behindSince(now) !== undefined };
+      try {
+        return scope.withUnits(units, () => queries.resolve(query, context));
+      } catch (error) {
+        if (error instanceof LargeKey) return error;
+        throw error;
+      }
+    };
+    const answerLater = async (
+      query: Uint8Array,
+      client: QueryContext,
+      first: LargeKey,
+    ): Promise<Answer | undefined> => {
+      if (this.#waiting >= MOST_WAITING) return queries.notReady(query, client);
+      this.#waiting++;
+      try {
+        const units = new Map<string, KeptUnit>();
+        for (let missing = first; ; ) {
+          units.set(missing.id, await scope.compile(missing, turns));
+          const answer = answerWith(units, query, client, clock.now());
+          if (!(answer instanceof LargeKey)) return answer;
+          missing = answer;
+        }
+      } finally {
+        this.#waiting--;
+      }
+    };
     return {
       current,
       answer: (query, given, now, transport) => {
         const client = { view: view ?? given, transport };
-        const served = current(now);
-        if (served === undefined) return queries.notReady(query, client);
-        const { world, leases } = served;
-        return queries.resolve(query, {
-          ...client,
-          world,
-          leases,
-          now,
-          stale: behindSince(now) !== undefined,
-        });
+        const answer = answerWith(NO_UNITS, query, client, now);
+        return answer instanceof LargeKey ? answerLater(query.slice(), client, answer) : answer;
       },
       hasCluster: (clusterId) => {
         catchUp?.();

@@ -8,10 +8,11 @@ import type { Visibility } from "../merge/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../merge/visible.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
 import { DatabaseEntries } from "../names/database-entries.ts";
-import type { KeptUnit, UnitCache } from "../names/key-world.ts";
-import { KeyWorld } from "../names/key-world.ts";
+import { type KeptUnit, KeyWorld, type LargeKey, NO_UNIT, type UnitCache } from "../names/key-world.ts";
 import type { ImportedService } from "../snapshot/schema.ts";
+import type { Steps } from "../zone/steps.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
+import type { Turns } from "./clock.ts";
 import { type ScopeFollower, Survey } from "./survey.ts";
 
 /** With what names are compiled. */
@@ -20,6 +21,8 @@ export interface NameSettings {
   readonly merging: MergeOptions;
   /** Bytes of compiled keys that a scope keeps. */
   readonly cacheBytes?: number | undefined;
+  /** Characters of a key that is compiled in place for a query: larger ones are compiled in turns with others. */
+  readonly charactersInPlace?: number | undefined;
 }
 
 /** What queries in one scope are answered from. */
@@ -29,6 +32,7 @@ export class KeyedScope {
   readonly #followers: ScopeFollower[];
   readonly #reader: Reader;
   readonly #settings: NameSettings;
+  readonly #current: () => KeyWorld | undefined;
   readonly #units: KeyedUnits;
   /** By cluster: see `counts`. */
   readonly #counts = new Map<string, { readonly exports: number; readonly imports: number }>();
@@ -50,7 +54,26 @@ export class KeyedScope {
     this.filter = createEntryFilter(visibility);
     this.#reader = reader;
     this.#settings = settings;
-    this.#units = new KeyedUnits(reader, settings.cacheBytes);
+    this.#current = current;
+    this.#units = new KeyedUnits(reader, settings.cacheBytes, settings.charactersInPlace);
+  }
+
+  /**
+   * Runs a query. @param units those of large keys that it has: the others are compiled in turns with other queries
+   * @throws {LargeKey} for one that it does not have
+   */
+  withUnits<Result>(units: ReadonlyMap<string, KeptUnit>, query: () => Result): Result {
+    this.#units.lent = units;
+    try {
+      return query();
+    } finally {
+      this.#units.lent = undefined;
+    }
+  }
+
+  /** Compiles a large key in turns with other work, as it is after this call. */
+  compile({ id, kind, key }: LargeKey, turns: Turns): Promise<KeptUnit> {
+    return this.#units.compile(id, turns, () => this.#current()?.compileIn(kind, key));
   }
 
   /** Whether a cluster exists in the scope. */
@@ -136,6 +159,17 @@ const MOST_CHANGES = 1024;
 
 /** The version of a unit that is not kept any more. */
 const DROPPED = -1;
+/** This many characters take some 3 ms to compile. */
+const CHARACTERS_IN_PLACE = 64 * 1024;
+/** Steps of a turn at most, where the clock does not move: as much as a turn of other work. */
+const STEPS_AT_ONCE = 16;
+
+/** A unit that is compiled in turns. */
+interface OpenUnit {
+  readonly unit: Promise<KeptUnit>;
+  /** Of the cache when it began; undefined before that: then it has all that changes. */
+  version?: number;
+}
 
 /** A change that concerns keys that it does not name. */
 interface WideChange {
@@ -154,6 +188,7 @@ export class KeyedUnits implements UnitCache {
   version = 0;
   droppedBytes = 0;
   readonly #reader: Reader;
+  readonly #charactersInPlace: number;
   readonly #units: LRUCache<string, KeptUnit>;
   readonly #negative = new LRUCache<string, KeptUnit>({
     max: MOST_NEGATIVE,
@@ -169,9 +204,19 @@ export class KeyedUnits implements UnitCache {
   readonly #namespaces = new LRUCache<string, number>({ max: MOST_CHANGES });
   /** Units up to here are not known to be right: more changes came than are remembered. */
   #forgotten = 0;
+  /** Those that the query has for which they are compiled; undefined while there is no query. */
+  lent: ReadonlyMap<string, KeptUnit> | undefined;
+  /** Those that are compiled in turns, which happens one after the other: each takes a lot of memory. */
+  readonly #open = new Map<string, OpenUnit>();
+  #last: Promise<unknown> = Promise.resolve();
 
-  constructor(reader: Reader, bytes: number = DEFAULT_CACHE_BYTES) {
+  constructor(
+    reader: Reader,
+    bytes: number = DEFAULT_CACHE_BYTES,
+    charactersInPlace: number = CHARACTERS_IN_PLACE,
+  ) {
     this.#reader = reader;
+    this.#charactersInPlace = charactersInPlace;
     this.#units = new LRUCache<string, KeptUnit>({
       maxSize: bytes,
       sizeCalculation: sizeOf,
@@ -188,7 +233,13 @@ export class KeyedUnits implements UnitCache {
     return this.#units.calculatedSize;
   }
 
+  get charactersInPlace(): number | undefined {
+    return this.lent && this.#charactersInPlace;
+  }
+
   get(id: string): KeptUnit | undefined {
+    const lent = this.lent?.get(id);
+    if (lent !== undefined) return lent;
     const unit = this.#units.get(id) ?? this.#negative.get(id);
     if (unit === undefined) return undefined;
     if (unit.version! < this.#changed && !this.#isRight(id, unit)) {
@@ -204,6 +255,34 @@ export class KeyedUnits implements UnitCache {
     units.set(id, unit);
     // One that is larger than the cache is not kept.
     unit.version = units.has(id) ? this.version : DROPPED;
+  }
+
+  /**
+   * Compiles a unit in turns, as it is after this call. It is kept unless it changes meanwhile.
+   * @param begin called when it has its turn
+   */
+  compile(id: string, turns: Turns, begin: () => Steps<CompiledUnit> | undefined): Promise<KeptUnit> {
+    const open = this.#open.get(id);
+    if (open !== undefined && (open.version === undefined || open.version >= this.#changed)) return open.unit;
+    const run = async (): Promise<KeptUnit> => {
+      try {
+        const steps = begin();
+        const { version } = this;
+        one.version = version;
+        const compiled = steps === undefined ? NO_UNIT : await turns.run(steps, STEPS_AT_ONCE);
+        const unit: KeptUnit = { ...compiled, id, version };
+        const isRight = version >= this.#changed || this.#isRight(id, unit);
+        if (this.#open.get(id) === one && isRight) this.set(id, unit);
+        else unit.version = DROPPED;
+        return unit;
+      } finally {
+        if (this.#open.get(id) === one) this.#open.delete(id);
+      }
+    };
+    const one: OpenUnit = { unit: this.#last.then(run) };
+    this.#open.set(id, one);
+    this.#last = one.unit.catch(() => {});
+    return one.unit;
   }
 
   /** Takes over that a cluster changed some keys. */
@@ -243,6 +322,7 @@ export class KeyedUnits implements UnitCache {
   #drop(id: string): void {
     this.#units.delete(id);
     this.#negative.delete(id);
+    if (this.#open.get(id)?.version !== undefined) this.#open.delete(id);
   }
 
   #isRight(id: string, { clusters, version = 0 }: KeptUnit): boolean {

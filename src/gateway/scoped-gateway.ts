@@ -65,7 +65,6 @@ export type Surveyed = Pick<Survey, "conflicts" | "findings" | "services">;
 export interface ScopedGateway extends DohGateway {
   /** What is answered from at `now` (Unix milliseconds, default: now). Undefined while names cannot be denied: nothing was pushed, or every lease expired. */
   current(now?: number): ServedWorld | undefined;
-  answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
   /** Conflicts, findings and the number of services, as of now; or, where that takes more than 2 s, as of the last time: undefined if there was none. */
   survey(): Promise<Surveyed | undefined>;
 }

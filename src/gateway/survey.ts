@@ -4,6 +4,7 @@ import { compareFindings, compareKeys, distinctFindings, namespaceOf } from "../
 import type { KeyWorld } from "../names/key-world.ts";
 import type { Objections } from "../names/services.ts";
 import { findingsInPods, findingsInZone, objectionsToService } from "../names/services.ts";
+import type { Steps } from "../zone/steps.ts";
 import type { Clock, Turns } from "./clock.ts";
 
 /** What is looked at in one step: a service of the clusterset, or what one cluster has under a key. */
@@ -18,8 +19,6 @@ interface Spread {
   readonly cluster: string;
   readonly namespace?: string;
 }
-
-const NOTHING: Objections = { conflicts: [], findings: [] };
 
 /** Keys of one step that only notes them. */
 const KEYS_AT_ONCE = 256;
@@ -43,6 +42,8 @@ export class Survey implements Objections, ScopeFollower {
   #contested = new ContestedServices();
   #hasBegun = false;
   #isListed = false;
+  /** Whether a key is being compiled, which is not pending any more. */
+  #isLooking = false;
   #hasLists = false;
   #conflicts: readonly Conflict[] = [];
   #findings: readonly ClusterFinding[] = [];
@@ -126,8 +127,8 @@ export class Survey implements Objections, ScopeFollower {
     return this.#hasLists || this.#world() === undefined ? this : undefined;
   }
 
-  /** The same in steps of at most one key each. */
-  *update(): Generator<void> {
+  /** The same in steps. */
+  *update(): Steps {
     const first = this.#world();
     if (first === undefined) return;
     if (!this.#hasBegun) {
@@ -137,7 +138,7 @@ export class Survey implements Objections, ScopeFollower {
     }
     for (let world = this.#world(); world !== undefined; world = this.#world()) {
       if (this.#spreads.size > 0) yield* this.#noteAll(world, takeFirst(this.#spreads)[1]);
-      else if (this.#pending.size > 0) this.#lookAt(world, ...takeFirst(this.#pending));
+      else if (this.#pending.size > 0) yield* this.#lookAt(world, ...takeFirst(this.#pending));
       else if (this.#contested.isPending) {
         yield* this.#contested.update(world);
         this.#isListed = false;
@@ -150,7 +151,7 @@ export class Survey implements Objections, ScopeFollower {
   get #isUpToDate(): boolean {
     if (this.#world() === undefined) return true;
     const isPending = this.#spreads.size + this.#pending.size > 0 || this.#contested.isPending;
-    return this.#hasBegun && this.#isListed && !isPending;
+    return this.#hasBegun && this.#isListed && !isPending && !this.#isLooking;
   }
 
   #spread(spread: Spread): void {
@@ -162,7 +163,7 @@ export class Survey implements Objections, ScopeFollower {
   }
 
   /** Notes every key in which a cluster has a part, or had one, in steps. */
-  *#noteAll({ entries }: KeyWorld, { cluster, namespace }: Spread): Generator<void> {
+  *#noteAll({ entries }: KeyWorld, { cluster, namespace }: Spread): Steps {
     let count = 0;
     for (const kind of [Kind.export, Kind.import, ...OWN_KINDS])
       for (const key of entries.keysOf(cluster, kind, kind === Kind.pods ? undefined : namespace)) {
@@ -176,22 +177,30 @@ export class Survey implements Objections, ScopeFollower {
     for (const key of this.#contested.keysOf(cluster)) this.#note({ key });
   }
 
-  #lookAt(world: KeyWorld, id: string, { key, cluster }: Subject): void {
-    let found = NOTHING;
-    if (cluster === undefined) {
-      const { isService, addresses, ...objections } = objectionsToService(world, key);
-      if (isService) this.#services.add(key);
-      else this.#services.delete(key);
-      const hex = addresses.map(hexOf);
-      this.#contested.note(key, hex.map(claimBucket), new Set(hex).size < hex.length);
-      found = objections;
-    } else found = { conflicts: [], findings: findingsUnder(world, cluster, key) };
-    const isEmpty = found.conflicts.length + found.findings.length === 0;
-    if (this.#kept.delete(id) || !isEmpty) this.#isListed = false;
-    if (!isEmpty) this.#kept.set(id, { ...found, key, ...(cluster !== undefined && { cluster }) });
+  *#lookAt(world: KeyWorld, id: string, { key, cluster }: Subject): Steps {
+    this.#isLooking = true;
+    try {
+      const service = cluster === undefined ? yield* objectionsToService(world, key) : undefined;
+      const found = service ?? { conflicts: [], findings: yield* findingsUnder(world, cluster!, key) };
+      // Meanwhile everything may have changed, which clears what was found.
+      if (!this.#hasBegun) return;
+      if (service !== undefined) {
+        if (service.isService) this.#services.add(key);
+        else this.#services.delete(key);
+        const hex = service.addresses.map(hexOf);
+        this.#contested.note(key, hex.map(claimBucket), new Set(hex).size < hex.length);
+      }
+      const { conflicts, findings } = found;
+      const isEmpty = conflicts.length + findings.length === 0;
+      if (this.#kept.delete(id) || !isEmpty) this.#isListed = false;
+      if (!isEmpty)
+        this.#kept.set(id, { conflicts, findings, key, ...(cluster !== undefined && { cluster }) });
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
-  *#list({ context }: KeyWorld): Generator<void> {
+  *#list({ context }: KeyWorld): Steps {
     this.#isListed = true;
     const services = [...this.#kept.values()].filter(({ conflicts }) => conflicts.length > 0);
     const byKey = yield* sortInSteps(services, (one, other) => compareKeys(one.key, other.key));
@@ -210,8 +219,8 @@ export function surveyOf(world: KeyWorld): Survey {
   return survey;
 }
 
-function findingsUnder(world: KeyWorld, cluster: string, key: string): readonly ClusterFinding[] {
-  if (key.includes("/")) return findingsInZone(world, cluster, key);
+function* findingsUnder(world: KeyWorld, cluster: string, key: string): Steps<readonly ClusterFinding[]> {
+  if (key.includes("/")) return yield* findingsInZone(world, cluster, key);
   return key.startsWith("!") ? world.entries.findingsAt(cluster, key) : findingsInPods(world, cluster, key);
 }
 
@@ -239,10 +248,7 @@ function takeFirst<Value>(map: Map<string, Value>): [key: string, value: Value] 
 const ITEMS_AT_ONCE = 512;
 
 /** Sorts as `Array.prototype.sort` does, in steps: to sort 100,000 endpoints takes 40 ms. @returns the array itself, or another one */
-function* sortInSteps<Item>(
-  items: Item[],
-  compare: (left: Item, right: Item) => number,
-): Generator<void, Item[]> {
+function* sortInSteps<Item>(items: Item[], compare: (left: Item, right: Item) => number): Steps<Item[]> {
   if (items.length <= ITEMS_AT_ONCE) return items.sort(compare);
   let runs: Item[][] = [];
   for (let at = 0; at < items.length; at += ITEMS_AT_ONCE) {
@@ -265,7 +271,7 @@ function* joinRuns<Item>(
   one: readonly Item[],
   other: readonly Item[],
   compare: (left: Item, right: Item) => number,
-): Generator<void, Item[]> {
+): Steps<Item[]> {
   const joined: Item[] = [];
   for (let left = 0, right = 0; joined.length < one.length + other.length; ) {
     const isLeft = right === other.length || (left < one.length && compare(one[left]!, other[right]!) <= 0);
@@ -325,7 +331,7 @@ class ContestedServices {
   }
 
   /** Looks at what has changed, in steps. */
-  *update(world: KeyWorld): Generator<void> {
+  *update(world: KeyWorld): Steps {
     for (const bucket of this.#buckets) {
       this.#buckets.delete(bucket);
       this.#contest(bucket, new Set([...world.entries.contestedIn(bucket).values()].flat()));

@@ -19,6 +19,7 @@ import {
   write16,
   write32,
 } from "../zone/record-block.ts";
+import { finish, ITEMS_AT_ONCE, type Steps } from "../zone/steps.ts";
 import type { PlannedTree, ZoneContext } from "../zone/zone-context.ts";
 import { addressOf } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
@@ -114,57 +115,63 @@ export function mergeViews(
 }
 
 /** Compiles the names of a service in the clusterset's zones. */
-export function compileClustersetKey(context: ZoneContext, key: string, merged: MergedEntries): CompiledUnit {
+export function* compileClustersetKey(
+  context: ZoneContext,
+  key: string,
+  merged: MergedEntries,
+): Steps<CompiledUnit> {
   const hosts = context.hosts.get(key);
   const trees = context.trees.filter(({ plan }) => plan.kind === "clusterset");
   const unit = new Unit(context, trees, hosts, merged.audiences);
   for (const [audience, { service, likeOutside }] of inAudiences(merged).entries()) {
     for (const clusterId of likeOutside) unit.names.view(clusterId);
     if (service !== undefined)
-      compileClustersetService(unit.tree(trees[0]!, new Set(service.byCluster.keys()), audience), service);
+      yield* compileClustersetService(
+        unit.tree(trees[0]!, new Set(service.byCluster.keys()), audience),
+        service,
+      );
   }
-  return unit.finish(merged.service !== undefined, merged);
+  return yield* unit.finish(merged.service !== undefined, merged);
 }
 
 /** Compiles the names of a service in all federation zones. Conflicts and findings of the merge are those of its names in the clusterset's zones. */
-export function compileFederationKey(context: ZoneContext, key: string, merged: MergedEntries): CompiledUnit {
+export function* compileFederationKey(
+  context: ZoneContext,
+  key: string,
+  merged: MergedEntries,
+): Steps<CompiledUnit> {
   const hosts = context.hosts.get(key);
   const trees = context.trees.filter(({ plan }) => plan.kind === "federation");
   const unit = new Unit(context, trees, hosts, merged.audiences);
   for (const [audience, { service }] of inAudiences(merged).entries())
     for (const tree of trees)
       for (const zone of tree.plan.kind === "federation" && service !== undefined ? tree.plan.zones : [])
-        compileFederatedService(
+        yield* compileFederatedService(
           unit.tree(tree, context.clusterViews, audience),
           zone,
           service!,
           context.distances,
         );
-  return unit.finish(merged.service !== undefined, { clusters: merged.clusters });
+  return yield* unit.finish(merged.service !== undefined, { clusters: merged.clusters });
 }
 
 /** Compiles the names of a key in a cluster's own zone. */
-export function compileLocalKey(
+export function* compileLocalKey(
   context: ZoneContext,
   tree: PlannedTree,
   { clusterId, zone }: ZoneCluster,
   key: string,
   entries: DatabaseEntries,
-): CompiledUnit {
+): Steps<CompiledUnit> {
   const slash = key.indexOf("/");
   const [namespace, label] = [key.slice(0, slash), key.slice(slash + 1)];
   const unit = new Unit(context, [tree], context.hosts.get(key));
   const services = entries.localServices(clusterId, namespace, label);
   const pods = zone?.pods === "verified" ? entries.localPods(clusterId, namespace, label) : [];
   const hasNamespace = entries.hasNamespace(clusterId, namespace);
-  compileClusterLocal(unit.tree(tree, context.clusterViews), {
-    clusterId,
-    key,
-    hasNamespace,
-    services,
-    pods,
-  });
-  return unit.finish(false, { clusters: [clusterId] });
+  const scope = unit.tree(tree, context.clusterViews);
+  yield* compileClusterLocal(scope, { clusterId, key, hasNamespace, services, pods });
+  return yield* unit.finish(false, { clusters: [clusterId] });
 }
 
 /** Compiles the names of pods of a cluster's own zone. @param pods `<namespace>/<address>` @returns what is found */
@@ -182,9 +189,9 @@ export function compilePods(
   for (const pod of pods)
     for (const key of keysOfPod(pod)) {
       const hasNamespace = entries.hasNamespace(clusterId, namespaceOf(key));
-      compileClusterLocal(own, { clusterId, key, hasNamespace, services: NO_SERVICES, pods: [pod] });
+      finish(compileClusterLocal(own, { clusterId, key, hasNamespace, services: NO_SERVICES, pods: [pod] }));
     }
-  return unit.finish(false, { clusters: [clusterId] }).findings;
+  return finish(unit.finish(false, { clusters: [clusterId] })).findings;
 }
 
 /** The service as each audience has it, first as clients outside do. */
@@ -241,12 +248,12 @@ class Unit {
     return { context, key, apex, shortestZoneBytes, canonicalZone };
   }
 
-  finish(
+  *finish(
     hasService: boolean,
     { clusters, conflicts = [], findings = [] }: Pick<MergedEntries, "clusters"> & Partial<MergedEntries>,
-  ): CompiledUnit {
+  ): Steps<CompiledUnit> {
     const audiences = this.#audiences.map(({ views }) => views);
-    const key = this.names.isEmpty ? undefined : writeKey(this.names, { audiences });
+    const key = this.names.isEmpty ? undefined : yield* writeKey(this.names, { audiences });
     const hasAudiences = audiences.length > 1;
     // Audiences have much in common.
     const found = hasAudiences ? distinct(this.#findings) : this.#findings;
@@ -291,7 +298,7 @@ export function compileFixedNames({ trees, hosts, options }: ZoneContext): Compi
     for (const address of addresses) setsAt(node).addAddress(address, ttl, 0);
   }
   for (const [node, sets] of records) if (!sets.isEmpty) names.setRecords(node, sets);
-  return writeKey(names, { withApexes: true });
+  return finish(writeKey(names, { withApexes: true }));
 }
 
 const SRV_BYTES = fixedDataBytes(RecordType.SRV);
@@ -301,20 +308,24 @@ const PORT_BYTES = 2;
  * The compiled form of names. Equal names give equal bytes. @param withApexes whether the apexes are names of it, too @param audiences the views of
  * each audience
  */
-export function writeKey(
+export function* writeKey(
   names: NameTree,
   { withApexes = false, audiences = [] }: { withApexes?: boolean; audiences?: KeyTables["audiences"] } = {},
-): CompiledKey {
+): Steps<CompiledKey> {
   const { nodes } = names;
-  const order = nodes
-    .map((node, index) => ({ index, text: orderText(node) }))
-    .slice(withApexes ? 0 : names.trees.length)
-    .sort((one, other) => (one.text < other.text ? -1 : 1));
+  const order: { readonly index: number; readonly text: string }[] = [];
+  for (let index = withApexes ? 0 : names.trees.length; index < nodes.length; index++) {
+    if (index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
+    order.push({ index, text: orderText(nodes[index]!) });
+  }
+  order.sort((one, other) => (one.text < other.text ? -1 : 1));
   const writer = new KeyWriter(names, order.length);
   const starts = new Uint32Array(nodes.length);
   const offsets = new Uint32Array(order.length);
-  for (const [place, { index }] of order.entries())
+  for (const [place, { index }] of order.entries()) {
+    if (place % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
     starts[index] = offsets[place] = writer.write(nodes[index]!);
+  }
   return CompiledKey.of({
     heap: writer.finish(starts),
     offsets,

@@ -23,6 +23,7 @@ import type {
   LocalService,
 } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/endpoint-records.ts";
+import { finish, type Steps } from "../zone/steps.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import { type AddressClaim, claimExists, type EntryRows, type KeyEntries, keysOfPod } from "./entries.ts";
 import { withFirstOrders } from "./reverse-names.ts";
@@ -91,6 +92,11 @@ export class DatabaseEntries {
 
   /** What clusters export and import of a service; undefined where no cluster has a part in it. */
   service(namespace: string, name: string): KeyEntries | undefined {
+    return finish(this.read(namespace, name));
+  }
+
+  /** The same, in a step for each cluster. */
+  *read(namespace: string, name: string): Steps<KeyEntries | undefined> {
     if (this.#filter?.hasNamespace(namespace) === false) return undefined;
     const key = `${namespace}/${name}`;
     const parts = new Map<string, { exported?: EntryRow; imported?: EntryRow }>();
@@ -109,6 +115,7 @@ export class DatabaseEntries {
     const ids: string[] = [];
     let lapsed: Map<string, readonly string[]> | undefined;
     for (const [clusterId, { exported, imported }] of parts) {
+      if (ids.length > 0) yield;
       const one = this.#contribution(clusterId, key, exported, imported, isExported);
       if (one === undefined) continue;
       ids.push(clusterId);

@@ -4,7 +4,8 @@ import type { ClusterFinding } from "../merge/clusterset.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Zone } from "../zone/frame.ts";
-import type { Location } from "../zone/world.ts";
+import { finish, type Steps } from "../zone/steps.ts";
+import { type Location, MissingPart } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/zone-plan.ts";
 import {
@@ -77,9 +78,23 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   /** What a key has in one kind of zone. @param key `<namespace>/<label>`, as an entry or a host has it */
   unitOf(planned: PlannedTree, key: string): KeptUnit {
     const id = `${unitKind(planned)} ${key}`;
+    return this.#cache.get(id) ?? this.#compileUnit(planned, id, key);
+  }
+
+  /** The same for a query. @throws {LargeKey} for one that has to be compiled in turns with other queries */
+  #unitFor(planned: PlannedTree, key: string): KeptUnit {
+    const kind = unitKind(planned);
+    const id = `${kind} ${key}`;
     const kept = this.#cache.get(id);
     if (kept !== undefined) return kept;
-    const unit = { ...this.compile(planned, key), id, version: this.#cache.version };
+    const { charactersInPlace } = this.#cache;
+    if (charactersInPlace !== undefined && this.entries.charactersOf(key) > charactersInPlace)
+      throw new LargeKey(id, kind, key);
+    return this.#compileUnit(planned, id, key);
+  }
+
+  #compileUnit(planned: PlannedTree, id: string, key: string): KeptUnit {
+    const unit = { ...finish(this.compile(planned, key)), id, version: this.#cache.version };
     this.#cache.set(id, unit);
     return unit;
   }
@@ -118,11 +133,11 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   }
 
   protected namesOf(planned: PlannedTree, namespace: string, label: string): KeptUnit {
-    return this.unitOf(planned, `${namespace}/${label}`);
+    return this.#unitFor(planned, `${namespace}/${label}`);
   }
 
   protected reverseOf(planned: PlannedTree, namespace: string, label: string): CompiledUnit {
-    return this.unitOf(planned, `${namespace}/${label}`);
+    return this.#unitFor(planned, `${namespace}/${label}`);
   }
 
   protected hasNamespace(clusterId: string, namespace: string): boolean {
@@ -138,7 +153,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     let count = 0;
     for (const key of keys) {
       if (++count > MOST_SEARCHED) return true;
-      const { key: compiled } = this.unitOf(planned, `${namespaceOf(key)}/${nameOf(key).toLowerCase()}`);
+      const { key: compiled } = this.#unitFor(planned, `${namespaceOf(key)}/${nameOf(key).toLowerCase()}`);
       if (compiled?.hasNameBelow(planned.key, suffix) === true) return true;
     }
     return false;
@@ -149,17 +164,41 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   }
 
   /** The same, which is not kept: what no query needs must not take the place of what queries do. */
-  compile(planned: PlannedTree, key: string): CompiledUnit {
+  *compile(planned: PlannedTree, key: string): Steps<CompiledUnit> {
     const { plan } = planned;
     if (plan.kind === "cluster-local") {
       const cluster = this.clusters.get(plan.cluster.clusterId)!;
-      return compileLocalKey(this.context, planned, cluster, key, this.entries);
+      return yield* compileLocalKey(this.context, planned, cluster, key, this.entries);
     }
-    const entries = this.entries.service(namespaceOf(key), nameOf(key));
+    const entries = yield* this.entries.read(namespaceOf(key), nameOf(key));
     if (entries === undefined && !this.context.hosts.has(key)) return NO_UNIT;
+    yield;
     const merged = entries === undefined ? NO_MERGED : mergeEntries(key, entries, this.rules);
+    yield;
     const compile = plan.kind === "federation" ? compileFederationKey : compileClustersetKey;
-    return compile(this.context, key, merged);
+    return yield* compile(this.context, key, merged);
+  }
+
+  /** The same by the kind of zone. */
+  *compileIn(kind: string, key: string): Steps<CompiledUnit> {
+    const planned = this.context.trees.find((one) => unitKind(one) === kind);
+    return planned === undefined ? NO_UNIT : yield* this.compile(planned, key);
+  }
+}
+
+/** Thrown where a query needs a key that takes too long to compile for other queries to wait for it. */
+export class LargeKey extends MissingPart {
+  /** See `KeptUnit`. */
+  readonly id: string;
+  /** See `unitKind`. */
+  readonly kind: string;
+  readonly key: string;
+
+  constructor(id: string, kind: string, key: string) {
+    super(`${id} is not compiled`);
+    this.id = id;
+    this.kind = kind;
+    this.key = key;
   }
 }
 
@@ -177,6 +216,8 @@ export interface UnitCache {
   readonly version?: number;
   /** Bytes of all units that it kept once, and keeps no more, about. */
   readonly droppedBytes?: number;
+  /** Characters of a key that is compiled in place for a query; undefined where all are. */
+  readonly charactersInPlace?: number | undefined;
   get(id: string): KeptUnit | undefined;
   set(id: string, unit: KeptUnit): void;
 }

@@ -12,6 +12,7 @@ import { isLocalityView } from "../zone/frame.ts";
 import type { ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
 import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
+import type { Steps } from "../zone/steps.ts";
 import { unlessMissing, type World } from "../zone/world.ts";
 import { compilePods, mergeViews } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";
@@ -267,11 +268,11 @@ interface ServiceObjections extends Objections {
 }
 
 /** Merges and compiles a service in the clusterset's and the federations' zones. @param key `<namespace>/<name>` */
-export function objectionsToService(world: KeyWorld, key: string): ServiceObjections {
+export function* objectionsToService(world: KeyWorld, key: string): Steps<ServiceObjections> {
   const { trees } = world.context;
-  const { conflicts, findings, hasService, reverse } = world.compile(trees[0]!, key);
+  const { conflicts, findings, hasService, reverse } = yield* world.compile(trees[0]!, key);
   const federation = trees.find(({ plan }) => plan.kind === "federation");
-  const more = federation === undefined ? [] : world.compile(federation, key).findings;
+  const more = federation === undefined ? [] : (yield* world.compile(federation, key)).findings;
   return {
     conflicts,
     findings: [...findings, ...more],
@@ -281,10 +282,15 @@ export function objectionsToService(world: KeyWorld, key: string): ServiceObject
 }
 
 /** What is found in Services of a cluster's own zone. @param key `<namespace>/<label>`, a `localKey` */
-export function findingsInZone(world: KeyWorld, clusterId: string, key: string): readonly ClusterFinding[] {
+export function* findingsInZone(
+  world: KeyWorld,
+  clusterId: string,
+  key: string,
+): Steps<readonly ClusterFinding[]> {
   const tree = world.context.treeByKey.get(localTree(clusterId));
+  if (tree === undefined) return [];
   // Pods have keys of their own.
-  return tree === undefined ? [] : world.compile(tree, key).findings.filter(({ kind }) => kind !== "Pod");
+  return (yield* world.compile(tree, key)).findings.filter(({ kind }) => kind !== "Pod");
 }
 
 /** What is found in pods of a cluster's own zone. @param key a `podsKey` */

@@ -5,14 +5,16 @@ import { twoClusters } from "../resolve/world.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { putSnapshot } from "./open-gateway.ts";
-import { openKeyed } from "./open-keyed.ts";
+import { answerNow, openKeyed } from "./open-keyed.ts";
 
 function open() {
   const clock = new FakeClock();
   const gateway = openKeyed({ clock });
   const ask = (name = "web.shop.svc.clusterset.local", view?: string) => {
     const query = dnsPacket.encode({ type: "query", id: 1, questions: [{ type: "A", name }] });
-    const decoded = dnsPacket.decode(Buffer.from(gateway.everything.answer(query, view, clock.now())!.bytes));
+    const decoded = dnsPacket.decode(
+      Buffer.from(answerNow(gateway.everything, query, view, clock.now()).bytes),
+    );
     const answers = (decoded.answers ?? []) as { data: string; ttl: number }[];
     const { rcode } = decoded as unknown as { rcode: string };
     return {

@@ -11,7 +11,7 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { patchLines, wholeLines } from "../database/pushing.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { memoryDatabase, openKeyed } from "./open-keyed.ts";
+import { answerNow, memoryDatabase, openKeyed } from "./open-keyed.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -48,7 +48,7 @@ export function openGateway(
   const open = () => openKeyed({ database, clock, limits, scopes, onEvent, queries: TEXT_QUERIES });
   const gateway = open();
   const textOf = (of: ScopedGateway) =>
-    decoder.decode(of.answer(new Uint8Array(), undefined, clock.now())?.bytes).split(" | ");
+    decoder.decode(answerNow(of, new Uint8Array(), undefined, clock.now()).bytes).split(" | ");
   /** What is served, without the lease times. */
   const served = (of: ScopedGateway = gateway.everything) => textOf(of)[0];
   const leases = () => textOf(gateway.everything)[1]?.split(" ").map(Number);

@@ -3,7 +3,8 @@ import { Writer } from "../../src/database/writer.ts";
 import { Gateway, type GatewayParts, type TakenPush } from "../../src/gateway/gateway.ts";
 import type { RequestedTerms } from "../../src/gateway/leases.ts";
 import type { GatewayLimits } from "../../src/gateway/limits.ts";
-import type { QueryStages } from "../../src/gateway/scoped-gateway.ts";
+import type { DohGateway, QueryStages } from "../../src/gateway/scoped-gateway.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -59,4 +60,13 @@ export function pushSnapshot(
   const stage = gateway.stage(snapshot.clusterId, "whole");
   for (const line of wholeLines(snapshot)) stage.apply(line);
   return gateway.push(stage.finish(), terms);
+}
+
+/** The answer of a query that needs no large key: it is there at once. */
+export function answerNow(
+  ...[gateway, ...query]: [Pick<DohGateway, "answer">, ...Parameters<DohGateway["answer"]>]
+): Answer {
+  const answer = gateway.answer(...query);
+  if (answer === undefined || answer instanceof Promise) throw new Error("no answer at once");
+  return answer;
 }

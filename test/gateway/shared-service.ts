@@ -5,7 +5,7 @@ import { exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { patchCluster, putSnapshot } from "./open-gateway.ts";
-import { memoryDatabase, openKeyed } from "./open-keyed.ts";
+import { answerNow, memoryDatabase, openKeyed } from "./open-keyed.ts";
 
 export const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const MINUTE = 60_000;
@@ -51,7 +51,7 @@ export function openSharedService(clock = new FakeClock(BEGAN), database = memor
   const generations = new Map<string, number>();
   const ask = () => {
     const query = encodeQuery("_http._tcp.web.shop.svc.clusterset.local", "SRV");
-    return decode(Buffer.from(gateway.everything.answer(query, undefined, clock.now())!.bytes));
+    return decode(Buffer.from(answerNow(gateway.everything, query, undefined, clock.now()).bytes));
   };
   return {
     clock,

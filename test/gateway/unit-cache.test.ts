@@ -4,6 +4,7 @@ import { KeyedUnits } from "../../src/gateway/keyed-scope.ts";
 import type { CompiledUnit } from "../../src/names/compile-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
+import type { Steps } from "../../src/zone/steps.ts";
 import type { PlannedTree } from "../../src/zone/zone-context.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { entriesOf } from "../names/entries-of.ts";
@@ -16,7 +17,7 @@ const HOT = "service-0";
 class CountingWorld extends KeyWorld {
   readonly compiled: string[] = [];
 
-  override compile(planned: PlannedTree, key: string): CompiledUnit {
+  override compile(planned: PlannedTree, key: string): Steps<CompiledUnit> {
     this.compiled.push(key);
     return super.compile(planned, key);
   }

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { metricsSource } from "../../src/http/metrics/metric.ts";
 import { readMetrics } from "../../src/http/metrics/table.ts";
+import { answerNow } from "../gateway/open-keyed.ts";
 import { openApp } from "../http/open-app.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
@@ -10,7 +11,7 @@ import { openFresh, WEB } from "./pair.ts";
 it("a primary and its secondaries say that they are stale while a push waits too long", async () => {
   const { gateway, clock, ask, secondary } = await openFresh();
   const errorsOf = (name: string) =>
-    extendedErrors(gateway.everything.answer(encodeQuery(name, "A"), undefined, clock.now())!.bytes);
+    extendedErrors(answerNow(gateway.everything, encodeQuery(name, "A"), undefined, clock.now()).bytes);
   const settle = gateway.arrived("west");
   const since = clock.now();
   await clock.advance(5001);

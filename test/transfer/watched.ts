@@ -153,8 +153,14 @@ export async function openWatched(shares: boolean, seed: number, queries: readon
 /** A world that goes on answering as this one does now, to queries that were asked once. */
 function frozen({ entries, context, serial }: KeyWorld): KeyWorld {
   const known = new Map<string, unknown>();
-  const kept = new Proxy(entries, {
+  const kept: DatabaseEntries = new Proxy(entries, {
     get: (_, name) => {
+      // The same in steps.
+      if (name === "read")
+        return function* (...key: [namespace: string, name: string]) {
+          yield;
+          return kept.service(...key);
+        };
       const read = entries[name as keyof DatabaseEntries] as (...values: unknown[]) => unknown;
       return (...values: unknown[]) => {
         const id = `${String(name)} ${values.map(String)}`;

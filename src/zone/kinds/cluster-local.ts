@@ -2,6 +2,7 @@ import { parseName, RecordType } from "../../dns/name.ts";
 import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
+import { ITEMS_AT_ONCE, type Steps } from "../steps.ts";
 import {
   endpointLabel,
   isHostLabel,
@@ -28,7 +29,7 @@ interface LocalKey {
 }
 
 /** Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two objects claim one name, the older one wins. */
-export function compileClusterLocal(tree: TreeScope, local: LocalKey): void {
+export function* compileClusterLocal(tree: TreeScope, local: LocalKey): Steps {
   const { clusterId, services } = local;
   const leaseGroup = tree.context.names.leaseGroup([clusterId]);
   const placed = Array.from(services, ([key, service]) => ({
@@ -41,8 +42,8 @@ export function compileClusterLocal(tree: TreeScope, local: LocalKey): void {
   for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(one);
   for (const one of placed)
     if (one.service.serviceType === "ExternalName") compileExternalName(one);
-    else if (one.hasClusterIPs) compileClusterIP(one);
-    else compileHeadless(one);
+    else if (one.hasClusterIPs) yield* compileClusterIP(one);
+    else yield* compileHeadless(one);
   compilePods(tree, local, leaseGroup);
 }
 
@@ -100,7 +101,7 @@ function pointToClusterIPs(placed: PlacedService): void {
 }
 
 /** Sections 2.3.1 and 2.3.2: A, AAAA and SRV of a Service with a cluster IP. */
-function compileClusterIP(placed: PlacedService): void {
+function* compileClusterIP(placed: PlacedService): Steps {
   const { scope, service, serviceNode, clusterId: reportedBy, leaseGroup } = placed;
   const { clusterIPs = [], ports } = service;
   const node = serviceNode();
@@ -112,18 +113,19 @@ function compileClusterIP(placed: PlacedService): void {
   // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
   const target = sets.isEmpty ? undefined : node;
   const targets = ports.map((port) => ({ port, node: target, reportedBy }));
-  sets.addAll(writePortRecords(scope, node, targets, leaseGroup).all);
+  sets.addAll((yield* writePortRecords(scope, node, targets, leaseGroup)).all);
   scope.write(node, sets, reportedBy);
 }
 
 /** Section 2.4: every ready endpoint; NXDOMAIN if there is none. */
-function compileHeadless(placed: PlacedService): void {
+function* compileHeadless(placed: PlacedService): Steps {
   const { scope, service, serviceNode, name, namespace, since, clusterId: reportedBy } = placed;
   const endpoints: PlacedEndpoint[] = [];
   const wish = { view: reportedBy, rank: 1, since, above: [name, namespace, "svc"] } as const;
   for (const { ports, members } of inOrder(service.endpoints))
     for (const { address, hostname, ready } of inOrder(members)) {
       if (ready === false && service.publishNotReadyAddresses !== true) continue;
+      if (endpoints.length % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
       const bytes = scope.address(address, reportedBy);
       if (bytes === undefined) continue;
       const label = endpointLabel(scope, hostname, bytes, reportedBy);
@@ -131,7 +133,7 @@ function compileHeadless(placed: PlacedService): void {
       const reverse = { ...wish, label: label === hostname ? label : undefined };
       endpoints.push({ bytes, ports, reportedBy, node, reverse });
     }
-  writeHeadless(scope, serviceNode, endpoints);
+  yield* writeHeadless(scope, serviceNode, endpoints);
 }
 
 /** Values by ascending key: equal tables have them in one order, whatever the order in which they were filled. */

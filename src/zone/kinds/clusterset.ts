@@ -2,6 +2,7 @@ import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
+import { ITEMS_AT_ONCE, type Steps } from "../steps.ts";
 import {
   clusterIdLabels,
   endpointLabel,
@@ -17,7 +18,7 @@ import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 export const CLUSTERSET_DNS_VERSION = "1.0.0";
 
 /** Writes the names of one service in the clusterset zone (multicluster DNS specification 1.0.0). */
-export function compileClustersetService(tree: TreeScope, service: ClustersetService): void {
+export function* compileClustersetService(tree: TreeScope, service: ClustersetService): Steps {
   const { namespace, name } = service;
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
@@ -33,12 +34,12 @@ export function compileClustersetService(tree: TreeScope, service: ClustersetSer
     known ??= scope.top(`${namespace}.svc`, name);
     return known;
   };
-  if (service.type === "Headless") compileHeadless(scope, service, serviceNode);
-  else compileClusterSetIP(scope, service, serviceNode());
+  if (service.type === "Headless") yield* compileHeadless(scope, service, serviceNode);
+  else yield* compileClusterSetIP(scope, service, serviceNode());
 }
 
 /** Specification 2.3: A, AAAA, SRV and PTR of a service with ClusterSetIP. */
-function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, node: number): void {
+function* compileClusterSetIP(scope: ServiceScope, service: ClustersetService, node: number): Steps {
   const { names, clusterViews } = scope.tree.context;
   const reportedBy = service.reportedBy[0]!;
   const outside = addressSets(scope, service, node, service.outside, undefined);
@@ -61,7 +62,7 @@ function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, no
   const group = names.leaseGroup(service.reportedBy);
   // The names of ports exist in every view, whichever has records there.
   const named = service.ports.map((port) => ({ port, node: undefined, reportedBy }));
-  const { all, byView } = writePortRecords(scope, node, [...targets, ...named], group, portsOf);
+  const { all, byView } = yield* writePortRecords(scope, node, [...targets, ...named], group, portsOf);
   const forAll = !outside.isEmpty;
   if (forAll) outside.addAll(all);
   for (const [view, sets] of variants) if (forAll || !sets.isEmpty) sets.addAll(byView.get(view) ?? all);
@@ -126,10 +127,11 @@ function addressSets(
 }
 
 /** Specification 2.4: a headless service. */
-function compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): void {
+function* compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): Steps {
   const endpoints: PlacedEndpoint[] = [];
   const labelsOf = new Map<string, readonly string[] | undefined>();
-  for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
+  for (const [index, { address, hostname, clusterId, reportedBy, ports }] of service.endpoints.entries()) {
+    if (index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
     const bytes = scope.address(address, reportedBy);
     if (bytes === undefined) continue;
     if (!labelsOf.has(clusterId)) labelsOf.set(clusterId, clusterIdLabels(clusterId));
@@ -153,5 +155,5 @@ function compileHeadless(scope: ServiceScope, service: ClustersetService, servic
     };
     endpoints.push({ bytes, ports, reportedBy, node, reverse });
   }
-  writeHeadless(scope, serviceNode, endpoints);
+  yield* writeHeadless(scope, serviceNode, endpoints);
 }

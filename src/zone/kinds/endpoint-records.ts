@@ -2,6 +2,7 @@ import { formatAddress } from "../../dns/address.ts";
 import { MAX_LABEL_BYTES } from "../../dns/name.ts";
 import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
+import { ITEMS_AT_ONCE, type Steps } from "../steps.ts";
 import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
 
 /** An endpoint of a headless service, with the node of its own name. */
@@ -36,31 +37,34 @@ export function endpointLabel(
 }
 
 /** Writes the names of a headless service and of its endpoints. Without a ready endpoint it has no names, so the answer is NXDOMAIN. */
-export function writeHeadless(
+export function* writeHeadless(
   scope: ServiceScope,
   serviceNode: () => number,
   endpoints: readonly PlacedEndpoint[],
-): void {
+): Steps {
   if (endpoints.length === 0) return;
   const { names, ttl } = scope.tree.context;
   const serviceName = serviceNode();
   const group = names.leaseGroup([...new Set(endpoints.map(({ reportedBy }) => reportedBy))]);
   const own = new RecordSets();
   const targets: PortTarget[] = [];
-  for (const { bytes, node, ports, reportedBy } of endpoints) {
+  for (const [index, { bytes, node, ports, reportedBy }] of endpoints.entries()) {
+    if (index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
     own.addAddress(bytes, ttl, group);
     if (node !== undefined) for (const port of ports) targets.push({ port, node, reportedBy });
   }
-  own.addAll(writePortRecords(scope, serviceName, targets, group).all);
-  writeHosts(scope, endpoints);
+  own.addAll((yield* writePortRecords(scope, serviceName, targets, group)).all);
+  yield* writeHosts(scope, endpoints);
   scope.write(serviceName, own, endpoints[0]!.reportedBy);
 }
 
 /** A, AAAA and PTR of each endpoint. */
-function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): void {
+function* writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): Steps {
   const { names, ttl } = scope.tree.context;
+  let count = 0;
   for (const [node, sharing] of Map.groupBy(endpoints, (endpoint) => endpoint.node)) {
     if (node === undefined) continue;
+    if (++count % ITEMS_AT_ONCE === 0) yield;
     const clusters = [...new Set(sharing.map(({ reportedBy }) => reportedBy))];
     const group = names.leaseGroup(clusters);
     const sets = new RecordSets();
@@ -86,16 +90,17 @@ export interface PortTarget {
  * for the service's own name, in all views and in those that have others. Unnamed ports have none.
  * @param views the targets in views that have others, by the indices of the views in the segment
  */
-export function writePortRecords(
+export function* writePortRecords(
   scope: ServiceScope,
   serviceNode: number,
   targets: readonly PortTarget[],
   leaseGroup: number,
   views: ReadonlyMap<number, readonly PortTarget[]> = new Map(),
-) {
-  const collect = (some: readonly PortTarget[]) => collectPorts(scope, serviceNode, some, leaseGroup);
-  const own = collect(targets);
-  const inViews = [...views].map(([view, some]) => [view, collect(some)] as const);
+): Steps<{ readonly all: RecordSets; readonly byView: ReadonlyMap<number, RecordSets> }> {
+  const own = yield* collectPorts(scope, serviceNode, targets, leaseGroup);
+  const inViews: [view: number, ports: typeof own][] = [];
+  for (const [view, some] of views)
+    inViews.push([view, yield* collectPorts(scope, serviceNode, some, leaseGroup)]);
   const nodes = new Set([own, ...inViews.map(([, one]) => one)].flatMap(({ byNode }) => [...byNode.keys()]));
   for (const node of nodes) {
     const variants = new Map(
@@ -106,18 +111,20 @@ export function writePortRecords(
   return { all: own.all, byView: new Map(inViews.map(([view, { all }]) => [view, all])) };
 }
 
-function collectPorts(
+function* collectPorts(
   scope: ServiceScope,
   serviceNode: number,
   targets: readonly PortTarget[],
   leaseGroup: number,
-) {
+): Steps<{ readonly all: RecordSets; readonly byNode: ReadonlyMap<number, RecordSets> }> {
   const { ttl } = scope.tree.context;
   const all = new RecordSets();
   const byNode = new Map<number, RecordSets>();
+  let count = 0;
   // Endpoints of one EndpointSlice share their port objects.
   const judged = new Map<PortTarget["port"], ReturnType<typeof namePort>>();
   for (const { port, node, reportedBy } of targets) {
+    if (++count % ITEMS_AT_ONCE === 0) yield;
     if (!judged.has(port)) judged.set(port, namePort(scope, serviceNode, port, reportedBy, byNode));
     const named = judged.get(port);
     if (named === undefined || node === undefined) continue;

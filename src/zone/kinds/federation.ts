@@ -1,6 +1,7 @@
 import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import { KEEP_ORDER, RecordSets } from "../record-block.ts";
+import { ITEMS_AT_ONCE, type Steps } from "../steps.ts";
 import type { FederationZone } from "../zone-plan.ts";
 import { clusterIdLabels, endpointLabel, isHostLabel, isObjectLabel } from "./endpoint-records.ts";
 import type { Distances, Origin } from "./tree-scope.ts";
@@ -11,12 +12,12 @@ import { ServiceScope, type TreeScope } from "./tree-scope.ts";
  * `<service>.<ns>.<federation>.svc.<zone>` has every shard; `<cluster>.` before it has one; `<region>.` or
  * `<topology zone>.<region>.` between `svc` and the zone has the shards in that region or zone.
  */
-export function compileFederatedService(
+export function* compileFederatedService(
   tree: TreeScope,
   { federation, clients }: FederationZone,
   service: ClustersetService,
   distances: Distances,
-): void {
+): Steps {
   const { namespace, name } = service;
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) return;
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
@@ -24,13 +25,14 @@ export function compileFederatedService(
   if (offers.length === 0) return;
   const writer: NameWriter = { scope, origins: originsOf(tree, clients, distances), distances };
   const stem = `${namespace}.${federation}.svc`;
-  writeName(writer, stem, [name], offers);
+  yield* writeName(writer, stem, [name], offers);
   for (const [clusterId, shard] of Map.groupBy(offers, (offer) => offer.clusterId)) {
     const labels = clusterIdLabels(clusterId);
-    const node = labels && writeName(writer, stem, [...labels, name], shard);
-    if (node !== undefined) writeHosts(writer, node, shard);
+    const node = labels && (yield* writeName(writer, stem, [...labels, name], shard));
+    if (node !== undefined) yield* writeHosts(writer, node, shard);
   }
-  for (const [place, some] of placesOf(writer, offers)) writeName(writer, `${stem}.${place}`, [name], some);
+  for (const [place, some] of placesOf(writer, offers))
+    yield* writeName(writer, `${stem}.${place}`, [name], some);
 }
 
 interface NameWriter {
@@ -79,25 +81,32 @@ function placesOf({ scope, distances }: NameWriter, offers: readonly Offer[]): M
 }
 
 /** Names of single endpoints of a headless service, below the shard's name. */
-function writeHosts(writer: NameWriter, shardNode: number, shard: readonly Offer[]): void {
+function* writeHosts(writer: NameWriter, shardNode: number, shard: readonly Offer[]): Steps {
   const endpoints = shard.filter(({ kind }) => kind === "endpoint");
   const labelOf = ({ hostname, bytes, reportedBy }: Offer) =>
     endpointLabel(writer.scope, hostname, bytes!, reportedBy);
-  for (const [label, some] of Map.groupBy(endpoints, labelOf)) writeName(writer, shardNode, [label], some);
+  for (const [label, some] of Map.groupBy(endpoints, labelOf))
+    yield* writeName(writer, shardNode, [label], some);
 }
 
 /** @param parent a node, or the labels of a namespace, see `ServiceScope.name` */
-function writeName(
+function* writeName(
   { scope, origins, distances }: NameWriter,
   parent: number | string,
   labels: readonly string[],
   offers: readonly Offer[],
-): number | undefined {
+): Steps<number | undefined> {
   const node = scope.name(parent, labels, offers[0]!.reportedBy);
   if (node === undefined) return undefined;
   const anybody = orderOffers(offers, undefined, distances);
   const variants = new Map<number, RecordSets>();
+  let count = 0;
   for (const [view, origin] of origins) {
+    count += offers.length;
+    if (count >= ITEMS_AT_ONCE) {
+      count = 0;
+      yield;
+    }
     const own = orderOffers(offers, origin, distances);
     if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
       variants.set(scope.tree.context.names.view(view), recordSets(scope, own));

@@ -5,6 +5,7 @@ import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { expectMet } from "../../property-share.ts";
 import { encodeQuery } from "../../resolve/ask.ts";
 import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
+import { answerNow } from "../open-keyed.ts";
 import { HOSTILE, hostilePush, openWorld, type World } from "./hostile-world.ts";
 
 /** The services of the world that the hostile cluster has no part in: it does not export them, or imports them where nobody exports them. */
@@ -73,8 +74,8 @@ function answers(
 ) {
   return asked.flatMap(([name, type]) =>
     views.map((view) => {
-      const answer = gateway.everything.answer(encodeQuery(name, type), view, clock.now());
-      return `${name} ${type} ${view}: ${Buffer.from(answer?.bytes ?? []).toString("hex")}`;
+      const { bytes } = answerNow(gateway.everything, encodeQuery(name, type), view, clock.now());
+      return `${name} ${type} ${view}: ${Buffer.from(bytes).toString("hex")}`;
     }),
   );
 }

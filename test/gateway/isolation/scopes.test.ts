@@ -22,7 +22,7 @@ import {
 } from "../../worlds/partly-hidden.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { putSnapshot } from "../open-gateway.ts";
-import { openKeyed, REAL_QUERIES } from "../open-keyed.ts";
+import { answerNow, openKeyed, REAL_QUERIES } from "../open-keyed.ts";
 import { type Question, questions } from "./questions.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
@@ -76,7 +76,7 @@ function answersOf(
 ) {
   return asked.flatMap(({ text, query }) =>
     views.map((view) => {
-      const { bytes, ...rest } = gateway.answer(query, view, now)!;
+      const { bytes, ...rest } = answerNow(gateway, query, view, now);
       return `${text} ${shownAs ?? view} ${JSON.stringify(rest)} ${Buffer.from(bytes).toString("hex")}`;
     }),
   );
@@ -93,7 +93,7 @@ function explanationsOf(
 ) {
   return asked.flatMap(({ text, query }) =>
     views.map((view) => {
-      const json = readAnswer(gateway.answer(query, view, now)!.bytes, "");
+      const json = readAnswer(answerNow(gateway, query, view, now).bytes, "");
       const from = { listed: () => listedOf(whole, gateway), gateway };
       const explanation = explainAnswer(from, { view: viewOf(view), isForwarded: false }, json);
       return `${text} ${shownAs ?? view} ${JSON.stringify(explanation)}`;

@@ -5,6 +5,7 @@ import type { KeyWorld } from "../../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
 import { addressLabel } from "../../../src/zone/kinds/endpoint-records.ts";
 import type { ReverseCandidate } from "../../../src/zone/kinds/tree-scope.ts";
+import { finish } from "../../../src/zone/steps.ts";
 
 /** What a cluster reports of an address, and since which push by own exports of a namespace. */
 interface Reported {
@@ -119,7 +120,7 @@ function oldest(world: KeyWorld, name: string, clusterId: string, keys: readonly
     if (entries === undefined) return [];
     // As clients outside have the service: where exports do not reach some clusters, others want other names.
     const merged = { ...mergeEntries(key, entries, world.rules), audiences: [] };
-    const { reverse } = compileClustersetKey(world.context, key, merged);
+    const { reverse } = finish(compileClustersetKey(world.context, key, merged));
     return reverse.flatMap(([address, candidate]) => {
       const { view, claimants } = candidate.source;
       const isIt = view === undefined && claimants.includes(clusterId);

@@ -7,7 +7,7 @@ import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { diffSnapshots } from "../../snapshot/diff-snapshots.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { patchCluster, putSnapshot } from "../open-gateway.ts";
-import { memoryDatabase, openKeyed } from "../open-keyed.ts";
+import { answerNow, memoryDatabase, openKeyed } from "../open-keyed.ts";
 
 export const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const HOUR = 3_600_000;
@@ -105,7 +105,7 @@ export class ReverseWorld {
   /** The service, and for an endpoint the cluster, that the reverse name of an address leads to. */
   owner(address: string, view?: string, scope: Visibility = {}): string | undefined {
     const query = encodeQuery(formatReverseName(usableAddress(address)!), "PTR");
-    const { bytes } = this.gateway.within(scope).answer(query, view, this.clock.now())!;
+    const { bytes } = answerNow(this.gateway.within(scope), query, view, this.clock.now());
     return decode(bytes)
       .answer[0]?.split(" ")[3]
       ?.replace(/^[0-9a-f-]+-[0-9a-f]+\./, "")

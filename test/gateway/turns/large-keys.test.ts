@@ -1,0 +1,155 @@
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { Reader } from "../../../src/database/reader.ts";
+import { resolve } from "../../../src/resolve/resolve.ts";
+import type { ClusterSnapshot, Endpoint } from "../../../src/snapshot/schema.ts";
+import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import { decode, encodeQuery } from "../../resolve/ask.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { patchCluster } from "../open-gateway.ts";
+import { answerNow, openKeyed, pushSnapshot } from "../open-keyed.ts";
+
+const ZONE = "svc.clusterset.local";
+const FIRST = `pod-0.east.many.shop.${ZONE}`;
+const OF_WEST = `pod-0.west.many.shop.${ZONE}`;
+const OF_WEST_ADDRESS = "10.2.0.0";
+/** In seconds. */
+const SHORT_LEASE = 10;
+const SMALL = encodeQuery(`web.shop.${ZONE}`, "A");
+
+function endpoint(index: number, address = `10.1.${index >> 8}.${index & 255}`): Endpoint {
+  return { address, hostname: `pod-${index}` };
+}
+
+/** A cluster that exports `shop/many` with these endpoints, and `shop/web`. */
+function headless(clusterId: string, many: readonly Endpoint[]): ClusterSnapshot {
+  const web = { address: "10.0.0.1" };
+  const services = { "shop/many": endpoints(...many), "shop/web": endpoints(web) };
+  const exports = Object.entries(services).map(([key, groups]) => [
+    key,
+    exported({ headless: true, endpoints: groups }),
+  ]);
+  return snapshot(clusterId, { exports: Object.fromEntries(exports) });
+}
+
+/** A gateway with `shop/web`, and `shop/many`, which is too large to be compiled in place. */
+async function openLarge(count = 1000) {
+  const clock = new FakeClock();
+  const gateway = openKeyed({ clock });
+  const until = async <Result>(promise: Promise<Result>): Promise<Result> => {
+    let isOver = false;
+    void promise.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await clock.turn();
+    return promise;
+  };
+  const many = Array.from({ length: count }, (_, index) => endpoint(index));
+  await until(pushSnapshot(gateway, headless("east", many), { leaseSeconds: 3600 }));
+  const ask = (name: string, type = "A") =>
+    gateway.everything.answer(encodeQuery(name, type), undefined, clock.now());
+  const askLate = async (name: string, type = "A") => {
+    const answer = ask(name, type);
+    expect(answer).toBeInstanceOf(Promise);
+    return (await answer)!;
+  };
+  return { clock, gateway, until, ask, askLate };
+}
+
+describe("a large service", () => {
+  it.each([
+    [`many.shop.${ZONE}`, "A"],
+    [`_http._tcp.many.shop.${ZONE}`, "SRV"],
+    [FIRST, "A"],
+    [`none.east.many.shop.${ZONE}`, "A"],
+    ["0.0.1.10.in-addr.arpa", "PTR"],
+    [`shop.${ZONE}`, "A"],
+  ])("is answered at %s %s as where it is compiled at once", async (name, type) => {
+    const { clock, gateway, until, ask } = await openLarge();
+    const answer = ask(name, type);
+    const { bytes } = (answer instanceof Promise ? await until(answer) : answer)!;
+    const now = clock.now();
+    const context = { ...gateway.everything.current(now)!, view: undefined, now, rotation: 0 };
+    const expected = resolve(encodeQuery(name, type), { ...context, outside: "refuse" })!;
+    expect(decode(bytes)).toEqual(decode(expected.bytes));
+  });
+
+  it("has other queries answered while it is compiled, and is then kept", async () => {
+    const { clock, gateway, ask, askLate } = await openLarge(5000);
+    let answered = 0;
+    const large = askLate(FIRST).finally(() => {
+      expect(answered).toBeGreaterThan(20);
+      answered = -1;
+    });
+    while (answered >= 0) {
+      await clock.turn();
+      if (answered < 0) break;
+      expect(answerNow(gateway.everything, SMALL, undefined, clock.now()).outcome).toBe("answer");
+      answered++;
+    }
+    expect(ask(FIRST)).toEqual(await large);
+  });
+
+  it("is compiled once for all queries that wait for it", async () => {
+    const { until, askLate } = await openLarge();
+    const reads = vi.spyOn(Reader.prototype, "rowsOf");
+    await until(Promise.all(Array.from({ length: 50 }, () => askLate(FIRST))));
+    expect(reads.mock.calls.filter(([key]) => key === "shop/many")).toHaveLength(1);
+    reads.mockRestore();
+  });
+
+  it("is answered with all that was acknowledged before the query, whatever changes while it is compiled", async () => {
+    const anyStep = fc.oneof(
+      fc.constantFrom("ask" as const, "patch" as const, "west" as const),
+      fc.integer({ min: 1, max: 8 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { minLength: 4, maxLength: 20 }), async (steps) => {
+        const { clock, gateway, until, ask } = await openLarge();
+        const generationOf = (cluster: string) =>
+          gateway.state.live.get(cluster)?.generation ?? gateway.state.expired.get(cluster)!.generation;
+        let [patches, moves, isWest] = [0, 0, false];
+        /** What each name was answered with, after each acknowledgement. */
+        const history: [east: string, west: string][] = [["10.1.0.0", ""]];
+        const acknowledge = () => history.push([`10.1.${patches}.0`, isWest ? OF_WEST_ADDRESS : ""]);
+        const check = async (name: string, at: 0 | 1) => {
+          const since = history.length - 1;
+          const { answer } = decode((await ask(name))!.bytes);
+          const possible = history.slice(since).map((state) => state[at]);
+          expect(possible).toContain(answer.map((record) => record.split(" ")[3]).join());
+        };
+        const checkBoth = () => Promise.all([check(FIRST, 0), check(OF_WEST, 1)]);
+        const checks: Promise<unknown>[] = [];
+        for (const step of steps)
+          if (step === "ask") checks.push(checkBoth());
+          else if (step === "patch") {
+            const members = { "10.1.0.0#pod-0": endpoint(0, `10.1.${patches + 1}.0`) };
+            const changed = { "http/TCP/8080": { members } };
+            const patch = { exports: { "shop/many": { endpoints: changed } } };
+            await until(patchCluster(gateway, "east", generationOf("east"), patch));
+            patches++;
+            acknowledge();
+          } else if (step === "west") {
+            // Which keys a lease changes that expires, or is renewed then, is named nowhere.
+            const move = moves++ % 4;
+            if (move === 0) {
+              const west = headless("west", [endpoint(0, OF_WEST_ADDRESS)]);
+              await until(pushSnapshot(gateway, west, { leaseSeconds: SHORT_LEASE }));
+            } else if (move === 1) clock.stall(SHORT_LEASE * 1000);
+            else if (move === 2) await until(gateway.renew("west", generationOf("west")));
+            else await until(gateway.leave("west"));
+            isWest = move % 2 === 0;
+            acknowledge();
+          } else
+            for (let turns = step; turns > 0; turns--) {
+              await clock.turn();
+              answerNow(gateway.everything, SMALL, undefined, clock.now());
+            }
+        await until(Promise.all(checks));
+        await until(checkBoth());
+        expect(ask(FIRST)).not.toBeInstanceOf(Promise);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
