@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
 import { openSyncWorker } from "../../src/worker/sync.ts";
 import { namespace, ofService, service, serviceExport, slice } from "../extract/objects.ts";
+import { stopClock } from "../hosts/server/stopped-clock.ts";
 import { until } from "../until.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
 import { GatewayDouble } from "./gateway-double.ts";
@@ -42,8 +43,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-function start(): void {
-  running = openSyncWorker({
+function start() {
+  const worker = openSyncWorker({
     source: { kind: "kubernetes", kubeconfig: join(folder, "kubeconfig") },
     clusterId: "east",
     gateways: gateways.map(({ url }) => url),
@@ -51,7 +52,9 @@ function start(): void {
     once: false,
     signal: stop.signal,
     logger: new KeptLogs(),
-  }).run();
+  });
+  running = worker.run();
+  return worker;
 }
 
 const [SLICE, ADDRESSES] = ["shop/web-1", 250];
@@ -104,6 +107,29 @@ test("thousands of changes while a push is in flight are extracted once", async 
   expect(extracted).not.toHaveBeenCalled();
   acknowledged.resolve();
   await reaches(gateway, 2999);
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PATCH snapshot"]);
+  expect(extracted.mock.calls.length).toBeLessThan(5);
+});
+
+test("thousands of changes between two attempts at a gateway are extracted once", async () => {
+  const gateway = gateways[0]!;
+  change(0);
+  const worker = start();
+  await reaches(gateway, 0);
+  await watched();
+  const pass = stopClock();
+  gateway.error = () => ({ status: 503, code: "BUSY" });
+  change(1);
+  await until(() => expect(worker.status().gateways[0]!.failure).toBe("BUSY"));
+  const extracted = vi.spyOn(SnapshotAssembler.prototype, "refresh");
+  const taken = vi.spyOn(SnapshotAssembler.prototype, "upsert");
+  for (let number = 2; number < 3000; number++) change(number);
+  await until(() => expect(taken.mock.calls.length).toBe(2998));
+  expect(extracted).not.toHaveBeenCalled();
+  gateway.error = () => undefined;
+  pass(1000);
+  change(3000);
+  await reaches(gateway, 3000);
   expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PATCH snapshot"]);
   expect(extracted.mock.calls.length).toBeLessThan(5);
 });
