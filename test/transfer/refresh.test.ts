@@ -33,6 +33,27 @@ describe("by the age of what is answered from", () => {
 });
 
 describe("jitter", () => {
+  it.each([
+    ["a quarter less", 0, { refresh: 750, retry: 1500 }],
+    ["neither more nor less", 0.5, { refresh: 1000, retry: 2000 }],
+    ["a quarter more", 1 - Number.EPSILON, { refresh: 1250, retry: 2500 }],
+  ])("a secondary refreshes, and tries again after a failure, after %s", async (_, random, pauses) => {
+    const policy = { refresh: 1000, retry: 2000 };
+    const { clock, source, secondary, push, ask } = await openPair(policy, { random: () => random });
+    await push("west", 2);
+    await ask();
+    source.forget();
+    source.failure = new Error("connection refused");
+    const requestedAt: number[] = [];
+    for (let at = 0; at < 5000; at += 50) {
+      const before = source.states.length;
+      secondary.freshen(clock.now());
+      await clock.advance(50);
+      if (source.states.length > before) requestedAt.push(at);
+    }
+    expect(requestedAt.slice(0, 2)).toEqual([pauses.refresh, pauses.refresh + pauses.retry]);
+  });
+
   it("a hundred secondaries that began together do not send their requests together", async () => {
     const { clock, source, push, open, ask } = await openPair({ refresh: 1000 });
     await push("west", 2);
