@@ -30,8 +30,13 @@ const ClusterFinding = z.object({ ...Finding.shape, clusterId: z.string() });
 
 /** Body of the response to `GET /api/v1/clusters/{clusterId}`. */
 export const ClusterResponse = ClusterState.extend({
-  conflicts: z.array(Conflict),
-  findings: z.array(ClusterFinding),
+  conflictCount: z
+    .int()
+    .nullable()
+    .meta({ description: "Null while they are not known yet, as the next three." }),
+  conflicts: z.array(Conflict).nullable().meta({ description: "At most 100." }),
+  findingCount: z.int().nullable(),
+  findings: z.array(ClusterFinding).nullable().meta({ description: "At most 100." }),
 });
 
 /** Body of every response that is not a success. */

@@ -231,19 +231,26 @@ function requestedLease(context: PushContext): number | undefined {
 
 /** @throws {ApiError} 404 for a cluster that is not known. */
 async function describeCluster(gateway: PushGateway, clusterId: string): Promise<unknown> {
-  const { conflicts = [], findings = [] } = (await gateway.everything.survey()) ?? {};
+  const survey = await gateway.everything.survey();
   const status = gateway.everything.status();
   const cluster = status.clusters.find((one) => one.clusterId === clusterId);
   if (cluster === undefined)
     throw new ApiError("UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
+  const conflicts = survey?.conflicts.filter(
+    ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),
+  );
+  const findings = survey?.findings.filter((finding) => finding.clusterId === clusterId);
   return {
     ...withTimesAhead(cluster, gateway.unixTime(0)),
-    conflicts: conflicts.filter(
-      ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),
-    ),
-    findings: findings.filter((finding) => finding.clusterId === clusterId),
+    conflictCount: conflicts?.length ?? null,
+    conflicts: conflicts?.slice(0, MOST_LISTED) ?? null,
+    findingCount: findings?.length ?? null,
+    findings: findings?.slice(0, MOST_LISTED) ?? null,
   };
 }
+
+/** Conflicts and findings of a status, at most. */
+const MOST_LISTED = 100;
 
 /** Clusters that are remembered; only those with a credential come so far. */
 const MOST_CLUSTERS = 20_000;

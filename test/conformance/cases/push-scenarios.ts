@@ -87,7 +87,8 @@ export const pushScenarios: readonly PushScenario[] = [
   },
   {
     section: `${DOCUMENT}, GET on the cluster`,
-    title: "a status shows the conflicts and findings of its cluster, and of no other",
+    title:
+      "a status counts the conflicts and findings of its cluster, and of no other, and shows 100 of each",
     async run({ send, put }) {
       const finding = {
         reason: "NoService",
@@ -96,7 +97,11 @@ export const pushScenarios: readonly PushScenario[] = [
         name: "gone",
         message: "no Service",
       };
-      await acknowledged(put({ ...shopSnapshot("west"), findings: { gone: finding } }));
+      const findings = Array.from({ length: 101 }, (_, index) => [
+        `gone-${index}`,
+        { ...finding, name: `gone-${index}` },
+      ]);
+      await acknowledged(put({ ...shopSnapshot("west"), findings: Object.fromEntries(findings) }));
       const east = shopSnapshot("east.eu");
       const ports = [{ name: "http", protocol: "TCP", port: 81 }];
       const exportedAt = "2025-01-01T00:00:00Z";
@@ -108,11 +113,17 @@ export const pushScenarios: readonly PushScenario[] = [
       const other = ClusterResponse.strict().parse(
         await (await send("GET", "east.eu", { token: "east-token" })).json(),
       );
-      expect(west.findings).toEqual([{ ...finding, clusterId: "west" }]);
-      expect(other.findings).toEqual([]);
+      expect(west).toMatchObject({ findingCount: 101, conflictCount: 1 });
+      expect(west.findings).toHaveLength(100);
+      expect(west.findings![0]).toEqual({ ...finding, name: "gone-0", clusterId: "west" });
+      expect(other).toMatchObject({
+        findingCount: 0,
+        findings: [],
+        conflictCount: 1,
+        conflicts: west.conflicts,
+      });
       expect(west.conflicts).toHaveLength(1);
-      expect(other.conflicts).toEqual(west.conflicts);
-      expect(west.conflicts[0]).toMatchObject({ winner: "west", disagree: ["east.eu"] });
+      expect(west.conflicts![0]).toMatchObject({ winner: "west", disagree: ["east.eu"] });
     },
   },
   {

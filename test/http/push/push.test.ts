@@ -19,6 +19,14 @@ test("a patch or a renewal of a cluster with a damaged row is 409, so that the w
   await acknowledged(patch(next.generation, { exports: { "shop/web": unready } }));
 });
 
+test("a status has no counts of conflicts and findings while they are not known", async () => {
+  const { put, send, gateway } = openPushApi({});
+  await acknowledged(put());
+  gateway.everything.survey = async () => undefined;
+  const unknown = { conflictCount: null, conflicts: null, findingCount: null, findings: null };
+  expect(await (await send("GET", "west")).json()).toMatchObject({ clusterId: "west", ...unknown });
+});
+
 describe("failures", () => {
   test("nobody foresaw become a 500 that says nothing about them, and are reported", async () => {
     const failure = new Error("disk full at /secret/path");
