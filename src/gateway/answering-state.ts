@@ -5,14 +5,13 @@ import type { Applied } from "../database/writer.ts";
 import { compareFindings } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
 import { type KeptUnit, LargeKey } from "../names/key-world.ts";
-import type { Answer } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/record-writer.ts";
 import { OTHER_INSTANCE } from "../snapshot/degradation.ts";
 import { type Clock, Turns, unixTime } from "./clock.ts";
 import { type ClusterStatus, neverSeen, type ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
 import { type Contention, contentionFinding, LeaseTables, resumed } from "./leases.ts";
-import type { QueryContext, QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
+import type { QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
 import type { ScopeFollower } from "./survey.ts";
 
 /** What answers are made of. */
@@ -44,7 +43,7 @@ export interface AnsweringParts {
 }
 
 const NO_UNITS: ReadonlyMap<string, KeptUnit> = new Map();
-/** Queries that wait for large keys at a time; others get SERVFAIL. */
+/** Queries, and parts for secondaries, that wait for large keys at a time; others get SERVFAIL. */
 const MOST_WAITING = 10_000;
 /** Milliseconds for which somebody waits for a survey. */
 const MOST_SURVEY = 2000;
@@ -233,49 +232,57 @@ export class AnsweringState {
       const serial = scope.filter === undefined ? this.#serial : this.#secondsAt(now);
       return isKnown ? { world: scope.world(live, serial), leases: this.#leases } : undefined;
     };
+    type Use<Result> = (served: ServedWorld | undefined, now: number) => Result;
     /** @param units of large keys */
-    const answerWith = (
+    const attempt = <Result>(
       units: ReadonlyMap<string, KeptUnit>,
-      query: Uint8Array,
-      client: QueryContext,
+      use: Use<Result>,
       now: number,
-    ): Answer | LargeKey | undefined => {
+    ): Result | LargeKey => {
       const served = current(now);
-      if (served === undefined) return queries.notReady(query, client);
-      const { world, leases } = served;
-      const context = { ...client, world, leases, now, stale: behindSince(now) !== undefined };
+      scope.lend(units);
       try {
-        return scope.withUnits(units, () => queries.resolve(query, context));
+        return use(served, now);
       } catch (error) {
         if (error instanceof LargeKey) return error;
         throw error;
+      } finally {
+        scope.lend(undefined);
       }
     };
-    const answerLater = async (
-      query: Uint8Array,
-      client: QueryContext,
-      first: LargeKey,
-    ): Promise<Answer | undefined> => {
-      if (this.#waiting >= MOST_WAITING) return queries.notReady(query, client);
+    const attemptLater = async <Result>(use: Use<Result>, first: LargeKey): Promise<Result> => {
+      if (this.#waiting >= MOST_WAITING) return use(undefined, clock.now());
       this.#waiting++;
       try {
         const units = new Map<string, KeptUnit>();
         for (let missing = first; ; ) {
           units.set(missing.id, await scope.compile(missing, turns));
-          const answer = answerWith(units, query, client, clock.now());
-          if (!(answer instanceof LargeKey)) return answer;
-          missing = answer;
+          const result = attempt(units, use, clock.now());
+          if (!(result instanceof LargeKey)) return result;
+          missing = result;
         }
       } finally {
         this.#waiting--;
       }
     };
+    const withNames: ScopedGateway["withNames"] = (use, now = clock.now()) => {
+      const result = attempt(NO_UNITS, use, now);
+      return result instanceof LargeKey ? attemptLater(use, result) : result;
+    };
     return {
       current,
-      answer: (query, given, now, transport) => {
+      withNames,
+      answer: (lent, given, now, transport) => {
+        let query = lent;
         const client = { view: view ?? given, transport };
-        const answer = answerWith(NO_UNITS, query, client, now);
-        return answer instanceof LargeKey ? answerLater(query.slice(), client, answer) : answer;
+        const answer = withNames((served, at) => {
+          if (served === undefined) return queries.notReady(query, client);
+          const { world, leases } = served;
+          const stale = behindSince(at) !== undefined;
+          return queries.resolve(query, { ...client, world, leases, now: at, stale });
+        }, now);
+        if (answer instanceof Promise) query = lent.slice();
+        return answer;
       },
       hasCluster: (clusterId) => {
         catchUp?.();

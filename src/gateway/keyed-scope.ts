@@ -58,17 +58,9 @@ export class KeyedScope {
     this.#units = new KeyedUnits(reader, settings.cacheBytes, settings.charactersInPlace);
   }
 
-  /**
-   * Runs a query. @param units those of large keys that it has: the others are compiled in turns with other queries
-   * @throws {LargeKey} for one that it does not have
-   */
-  withUnits<Result>(units: ReadonlyMap<string, KeptUnit>, query: () => Result): Result {
+  /** Has its world throw a `LargeKey` for each large key but these. @param units undefined: it compiles them */
+  lend(units: ReadonlyMap<string, KeptUnit> | undefined): void {
     this.#units.lent = units;
-    try {
-      return query();
-    } finally {
-      this.#units.lent = undefined;
-    }
   }
 
   /** Compiles a large key in turns with other work, as it is after this call. */
@@ -204,7 +196,7 @@ export class KeyedUnits implements UnitCache {
   readonly #namespaces = new LRUCache<string, number>({ max: MOST_CHANGES });
   /** Units up to here are not known to be right: more changes came than are remembered. */
   #forgotten = 0;
-  /** Those that the query has for which they are compiled; undefined while there is no query. */
+  /** See `KeyedScope.lend`. */
   lent: ReadonlyMap<string, KeptUnit> | undefined;
   /** Those that are compiled in turns, which happens one after the other: each takes a lot of memory. */
   readonly #open = new Map<string, OpenUnit>();

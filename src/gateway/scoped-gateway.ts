@@ -65,6 +65,14 @@ export type Surveyed = Pick<Survey, "conflicts" | "findings" | "services">;
 export interface ScopedGateway extends DohGateway {
   /** What is answered from at `now` (Unix milliseconds, default: now). Undefined while names cannot be denied: nothing was pushed, or every lease expired. */
   current(now?: number): ServedWorld | undefined;
+  /**
+   * Uses what is answered from. Where that needs large keys, which are compiled in turns with other work, it is used again, later.
+   * @param use called with undefined as `current` returns it, and where too much waits for large keys
+   */
+  withNames<Result>(
+    use: (served: ServedWorld | undefined, now: number) => Result,
+    now?: number,
+  ): Result | Promise<Result>;
   /** Conflicts, findings and the number of services, as of now; or, where that takes more than 2 s, as of the last time: undefined if there was none. */
   survey(): Promise<Surveyed | undefined>;
 }

@@ -75,14 +75,11 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     this.#dropped = cache.droppedBytes ?? 0;
   }
 
-  /** What a key has in one kind of zone. @param key `<namespace>/<label>`, as an entry or a host has it */
+  /**
+   * What a key has in one kind of zone. @param key `<namespace>/<label>`, as an entry or a host has it
+   * @throws {LargeKey} for one that has to be compiled in turns with other work
+   */
   unitOf(planned: PlannedTree, key: string): KeptUnit {
-    const id = `${unitKind(planned)} ${key}`;
-    return this.#cache.get(id) ?? this.#compileUnit(planned, id, key);
-  }
-
-  /** The same for a query. @throws {LargeKey} for one that has to be compiled in turns with other queries */
-  #unitFor(planned: PlannedTree, key: string): KeptUnit {
     const kind = unitKind(planned);
     const id = `${kind} ${key}`;
     const kept = this.#cache.get(id);
@@ -90,10 +87,6 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     const { charactersInPlace } = this.#cache;
     if (charactersInPlace !== undefined && this.entries.charactersOf(key) > charactersInPlace)
       throw new LargeKey(id, kind, key);
-    return this.#compileUnit(planned, id, key);
-  }
-
-  #compileUnit(planned: PlannedTree, id: string, key: string): KeptUnit {
     const unit = { ...finish(this.compile(planned, key)), id, version: this.#cache.version };
     this.#cache.set(id, unit);
     return unit;
@@ -133,11 +126,11 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   }
 
   protected namesOf(planned: PlannedTree, namespace: string, label: string): KeptUnit {
-    return this.#unitFor(planned, `${namespace}/${label}`);
+    return this.unitOf(planned, `${namespace}/${label}`);
   }
 
   protected reverseOf(planned: PlannedTree, namespace: string, label: string): CompiledUnit {
-    return this.#unitFor(planned, `${namespace}/${label}`);
+    return this.unitOf(planned, `${namespace}/${label}`);
   }
 
   protected hasNamespace(clusterId: string, namespace: string): boolean {
@@ -153,7 +146,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     let count = 0;
     for (const key of keys) {
       if (++count > MOST_SEARCHED) return true;
-      const { key: compiled } = this.#unitFor(planned, `${namespaceOf(key)}/${nameOf(key).toLowerCase()}`);
+      const { key: compiled } = this.unitOf(planned, `${namespaceOf(key)}/${nameOf(key).toLowerCase()}`);
       if (compiled?.hasNameBelow(planned.key, suffix) === true) return true;
     }
     return false;

@@ -57,7 +57,7 @@ export interface PrimaryParts {
 export interface ScopeTransfer {
   state(): SentState;
   /** @param query of the path of the part @returns undefined where the log does not have its version, or there is no such part */
-  part(kind: PartKind, query: (name: string) => string): Bytes | undefined | Promise<Bytes>;
+  part(kind: PartKind, query: (name: string) => string): Bytes | undefined | Promise<Bytes | undefined>;
 }
 
 /** What a primary gives its readers, in each scope what exists there. Nothing is kept but the newest changes. */
@@ -141,7 +141,9 @@ export class Primary {
           return changes && writeJson(changes.map((row) => changeIn(rows, row)));
         }
         if (kind === "services") return this.#parts.turns.run(servicesOf(world, query));
-        return partOf(kind, query, world, rows, this.#parts.gateway.position);
+        // What is compiled later may have less than the newest change by then, and no less than this one.
+        const { position } = this.#parts.gateway;
+        return gateway.withNames((served) => served && partOf(kind, query, served.world, rows, position));
       },
     };
   }

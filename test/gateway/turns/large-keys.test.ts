@@ -3,11 +3,13 @@ import { describe, expect, it, vi } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, Endpoint } from "../../../src/snapshot/schema.ts";
+import { markText, readKey } from "../../../src/transfer/part-forms.ts";
+import { Primary } from "../../../src/transfer/primary.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { patchCluster } from "../open-gateway.ts";
-import { answerNow, openKeyed, pushSnapshot } from "../open-keyed.ts";
+import { answerNow, memoryDatabase, openKeyed, pushSnapshot } from "../open-keyed.ts";
 
 const ZONE = "svc.clusterset.local";
 const FIRST = `pod-0.east.many.shop.${ZONE}`;
@@ -35,7 +37,8 @@ function headless(clusterId: string, many: readonly Endpoint[]): ClusterSnapshot
 /** A gateway with `shop/web`, and `shop/many`, which is too large to be compiled in place. */
 async function openLarge(count = 1000) {
   const clock = new FakeClock();
-  const gateway = openKeyed({ clock });
+  const database = memoryDatabase();
+  const gateway = openKeyed({ clock, database });
   const until = async <Result>(promise: Promise<Result>): Promise<Result> => {
     let isOver = false;
     void promise.finally(() => {
@@ -53,7 +56,9 @@ async function openLarge(count = 1000) {
     expect(answer).toBeInstanceOf(Promise);
     return (await answer)!;
   };
-  return { clock, gateway, until, ask, askLate };
+  const generationOf = (cluster: string) =>
+    gateway.state.live.get(cluster)?.generation ?? gateway.state.expired.get(cluster)!.generation;
+  return { clock, database, gateway, until, ask, askLate, generationOf };
 }
 
 describe("a large service", () => {
@@ -105,9 +110,7 @@ describe("a large service", () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { minLength: 4, maxLength: 20 }), async (steps) => {
-        const { clock, gateway, until, ask } = await openLarge();
-        const generationOf = (cluster: string) =>
-          gateway.state.live.get(cluster)?.generation ?? gateway.state.expired.get(cluster)!.generation;
+        const { clock, gateway, until, ask, generationOf } = await openLarge();
         let [patches, moves, isWest] = [0, 0, false];
         /** What each name was answered with, after each acknowledgement. */
         const history: [east: string, west: string][] = [["10.1.0.0", ""]];
@@ -151,5 +154,35 @@ describe("a large service", () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it("comes to secondaries with the change up to which it has all, whatever changes while it is compiled", async () => {
+    const { clock, database, gateway, until, generationOf } = await openLarge();
+    const primary = new Primary({
+      gateway: gateway.state,
+      turns: gateway.turns,
+      reader: new Reader(database, () => expect.unreachable()),
+      settings: "",
+      clock: () => clock.now(),
+    }).of("")!;
+    const { epoch, recent } = primary.state();
+    const of: Record<string, string> = {
+      zone: "clusterset",
+      namespace: "shop",
+      label: "many",
+      epoch,
+      v: markText({ position: recent[0], generation: recent[1] }),
+    };
+    const { position } = gateway.state;
+    const part = primary.part("key", (name) => of[name] ?? "");
+    expect(part).toBeInstanceOf(Promise);
+    for (let turns = 0; turns < 3; turns++) await clock.turn();
+    const changed = { "http/TCP/8080": { members: { "10.1.0.0#pod-0": endpoint(0, "10.1.77.0") } } };
+    const patch = { exports: { "shop/many": { endpoints: changed } } };
+    await until(patchCluster(gateway, "east", generationOf("east"), patch));
+    const bytes = (await until(part as Promise<Uint8Array<ArrayBuffer>>))!;
+    expect(Buffer.from(bytes).includes(Buffer.from([10, 1, 77, 0]))).toBe(false);
+    expect(readKey(bytes).at).toBe(position);
+    expect(gateway.state.position).toBeGreaterThan(position);
   });
 });
