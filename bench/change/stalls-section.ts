@@ -9,14 +9,18 @@ import { LONG_LEASES, preparePush, pushSnapshot } from "../push.ts";
 import type { Effort, Goal, Progress, Row, Section, Table } from "../report/report.ts";
 import { Samples } from "../report/samples.ts";
 import { percentile } from "../report/statistics.ts";
+import { encodeQuery } from "../resolve/cases.ts";
 import { ASKED, loadedSnapshots, queryOf } from "../worlds/asked.ts";
 import { PushingCluster } from "../worlds/pushing-cluster.ts";
 import {
+  addressOf,
   emptyCluster,
+  headlessExport,
   LARGE_NAMESPACE,
   LARGE_SERVICE,
   largeExports,
   memberPatch,
+  namedEndpoint,
 } from "../worlds/wide-world.ts";
 
 /** Each phase of a round lasts at least so long, in milliseconds. */
@@ -33,6 +37,9 @@ type Size = keyof typeof PHASE;
 
 const LARGE = "large";
 const PATCHING = "patching";
+const CHANGING = "changing";
+/** Endpoints of one service that changes all the time: somewhat less than `limits.endpointsPerService`. */
+const ONE_SERVICE = { small: 2000, full: 19_000 };
 const IDLE = "idle";
 /** Two processes that have nothing to do with the gateway, as many as push and write: what the processors' share alone does to queries. */
 const BUSY = "two processes compute, nothing is pushed";
@@ -49,7 +56,7 @@ async function measureStalls(effort: Effort, progress: Progress, stops: Stop[]):
   progress("starting the gateway");
   const loop = await watchLoop();
   const held = loadedSnapshots();
-  const clusters = [...held.map(({ clusterId }) => clusterId), LARGE, PATCHING];
+  const clusters = [...held.map(({ clusterId }) => clusterId), LARGE, PATCHING, CHANGING];
   const gateway = await startGateway({ clusters, config: { ...LONG_LEASES, limits: LIMITS }, env: loop.env });
   stops.push(() => gateway.stop());
   for (const snapshot of held) await pushSnapshot(gateway, snapshot);
@@ -115,7 +122,34 @@ async function preparePhases(
       },
     ],
     ["what was patched leaves", async () => aSecondOf(() => patching.leave())],
+    ["a large service changes, and is queried", await prepareChanging(gateway, size, stops)],
   ]);
+}
+
+/** One endpoint of a service with many changes again and again, while names of the service are queried. */
+async function prepareChanging(gateway: GatewayProcess, size: Size, stops: Stop[]): Promise<Phase> {
+  const changing = new PushingCluster(gateway, CHANGING);
+  stops.push(() => changing.close());
+  const endpoints = Array.from({ length: ONE_SERVICE[size] }, (_, index) =>
+    namedEndpoint(addressOf(12_000_000 + index), `pod-${index}`),
+  );
+  const key = `${LARGE_NAMESPACE}/one`;
+  const exports = { [key]: headlessExport(Object.fromEntries(endpoints)) };
+  await changing.replace({ ...emptyCluster(CHANGING, [LARGE_NAMESPACE]), exports });
+  const load = await QueryLoad.start({
+    url: `${gateway.url}/dns-query`,
+    ca: gateway.ca,
+    perSecond: 50,
+    queries: [encodeQuery(`pod-1.${CHANGING}.one.${LARGE_NAMESPACE}.svc.clusterset.local`, "A")],
+  });
+  stops.push(() => load.stop());
+  const [member, endpoint] = endpoints[0]!;
+  return async () => () =>
+    load.during(async () => {
+      const end = performance.now() + PHASE[size];
+      for (let ready = false; performance.now() < end; ready = !ready)
+        await changing.patch({ exports: { [key]: memberPatch({ [member]: { ...endpoint, ready } }) } });
+    });
 }
 
 async function withBusyProcesses(count: number, work: () => Promise<unknown>): Promise<void> {
