@@ -1,16 +1,13 @@
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
-import { Gateway, type GatewayParts, type TakenPush } from "../../src/gateway/gateway.ts";
-import type { RequestedTerms } from "../../src/gateway/leases.ts";
+import { Gateway, type GatewayParts } from "../../src/gateway/gateway.ts";
 import type { GatewayLimits } from "../../src/gateway/limits.ts";
 import type { DohGateway, QueryStages } from "../../src/gateway/scoped-gateway.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { DEFAULT_LEASE, DEFAULT_LIMITS } from "../config/default-limits.ts";
 import { DRIVERS } from "../database/databases.ts";
-import { wholeLines } from "../database/pushing.ts";
 
 /** Answers queries as the gateway does with default settings. */
 export const REAL_QUERIES: QueryStages = {
@@ -49,17 +46,6 @@ export function openKeyed({
     ...parts,
   });
   return gateway;
-}
-
-/** Pushes all of a cluster. */
-export function pushSnapshot(
-  gateway: Gateway,
-  snapshot: ClusterSnapshot,
-  terms: RequestedTerms = {},
-): Promise<TakenPush> {
-  const stage = gateway.stage(snapshot.clusterId, "whole");
-  for (const line of wholeLines(snapshot)) stage.apply(line);
-  return gateway.push(stage.finish(), terms);
 }
 
 /** The answer of a query that needs no large key: it is there at once. */

@@ -8,8 +8,8 @@ import { Primary } from "../../../src/transfer/primary.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { patchCluster } from "../open-gateway.ts";
-import { answerNow, memoryDatabase, openKeyed, pushSnapshot } from "../open-keyed.ts";
+import { patchCluster, putSnapshot } from "../open-gateway.ts";
+import { answerNow, memoryDatabase, openKeyed } from "../open-keyed.ts";
 
 const ZONE = "svc.clusterset.local";
 const FIRST = `pod-0.east.many.shop.${ZONE}`;
@@ -48,7 +48,7 @@ async function openLarge(count = 1000) {
     return promise;
   };
   const many = Array.from({ length: count }, (_, index) => endpoint(index));
-  await until(pushSnapshot(gateway, headless("east", many), { leaseSeconds: 3600 }));
+  await until(putSnapshot(gateway, headless("east", many), { leaseSeconds: 3600 }));
   const ask = (name: string, type = "A") =>
     gateway.everything.answer(encodeQuery(name, type), undefined, clock.now());
   const askLate = async (name: string, type = "A") => {
@@ -137,7 +137,7 @@ describe("a large service", () => {
             const move = moves++ % 4;
             if (move === 0) {
               const west = headless("west", [endpoint(0, OF_WEST_ADDRESS)]);
-              await until(pushSnapshot(gateway, west, { leaseSeconds: SHORT_LEASE }));
+              await until(putSnapshot(gateway, west, { leaseSeconds: SHORT_LEASE }));
             } else if (move === 1) clock.stall(SHORT_LEASE * 1000);
             else if (move === 2) await until(gateway.renew("west", generationOf("west")));
             else await until(gateway.leave("west"));

@@ -11,7 +11,8 @@ import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { authorityOf } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
-import { openKeyed, pushSnapshot } from "../../gateway/open-keyed.ts";
+import { putSnapshot } from "../../gateway/open-gateway.ts";
+import { openKeyed } from "../../gateway/open-keyed.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 import { REFUSE_ALL } from "../open-app.ts";
 import { listedOf } from "../pages/pages-world.ts";
@@ -76,7 +77,7 @@ export async function accessWorld({
     names: { zones: { ttl: 5, zones: [ZONE, "clusterset.local"] }, merging: {} },
     scopes: visibilitiesOf(accessRules),
   });
-  for (const one of CLUSTERS) await pushSnapshot(gateway, one, { leaseSeconds: 60 });
+  for (const one of CLUSTERS) await putSnapshot(gateway, one, { leaseSeconds: 60 });
   const access = new AccessCounters();
   const counters = new QueryCounters();
   const errors: Error[] = [];

@@ -6,7 +6,8 @@ import { createDirectory, type Listed } from "../../../src/http/pages/directory.
 import { Accounts } from "../../../src/names/services.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
-import { openKeyed, pushSnapshot } from "../../gateway/open-keyed.ts";
+import { putSnapshot } from "../../gateway/open-gateway.ts";
+import { openKeyed } from "../../gateway/open-keyed.ts";
 import { openApp } from "../open-app.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
@@ -41,7 +42,7 @@ export async function pagesWorld(
   const clock = new FakeClock();
   const gateway = openGateway(clock, zones);
   for (const snapshot of snapshots) {
-    const pushed = pushSnapshot(gateway, snapshot, { leaseSeconds: 60 });
+    const pushed = putSnapshot(gateway, snapshot, { leaseSeconds: 60 });
     await clock.advance(0);
     await pushed;
   }

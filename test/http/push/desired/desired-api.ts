@@ -10,7 +10,8 @@ import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility.ts
 import { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";
 import { DEFAULT_LIMITS } from "../../../config/default-limits.ts";
-import { openKeyed, pushSnapshot } from "../../../gateway/open-keyed.ts";
+import { putSnapshot } from "../../../gateway/open-gateway.ts";
+import { openKeyed } from "../../../gateway/open-keyed.ts";
 import { sha256 } from "../push-api.ts";
 
 /** Timers that fire when the test says so. */
@@ -124,6 +125,6 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
     errors,
     get,
     open: async (clusterId: string, after?: string) => new DesiredReader(await get(clusterId, after)),
-    push: async (snapshot: ClusterSnapshot) => (await pushSnapshot(gateway, snapshot)).acknowledgement,
+    push: (snapshot: ClusterSnapshot) => putSnapshot(gateway, snapshot),
   };
 }
