@@ -11,6 +11,11 @@ interface Watcher {
   readonly response: ServerResponse;
 }
 
+const GONE = {
+  type: "ERROR",
+  object: { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" },
+};
+
 /** A test API server with paged lists and watches; tests make it restart, compact, forbid and lose resources. */
 export class ApiServerDouble {
   /** Objects by collection path without the version, then by `<namespace>/<name>`. */
@@ -84,9 +89,11 @@ export class ApiServerDouble {
     });
   }
 
-  /** Drops the past events, as etcd's compaction does: no watch can request them. */
-  compact(change: () => void): void {
-    for (const { response } of this.#watchers) response.end();
+  /** Drops the past events, as etcd's compaction does: no watch can request them, and one that stays open gets 410. */
+  compact(change: () => void, { closesWatches = true } = {}): void {
+    for (const { response } of this.#watchers)
+      if (closesWatches) response.end();
+      else response.write(`${JSON.stringify(GONE)}\n`);
     this.#watchers.clear();
     change();
     this.#events.length = 0;
@@ -192,8 +199,7 @@ export class ApiServerDouble {
     response.writeHead(200, { "content-type": "application/json" });
     response.flushHeaders();
     if (from < this.compacted) {
-      const status = { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" };
-      response.end(`${JSON.stringify({ type: "ERROR", object: status })}\n`);
+      response.end(`${JSON.stringify(GONE)}\n`);
       return;
     }
     const watcher: Watcher = { path: collection, response };

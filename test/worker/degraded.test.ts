@@ -1,19 +1,14 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { Degradations } from "../../src/snapshot/degradation.ts";
 import { KubernetesSource } from "../../src/worker/kubernetes.ts";
 import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import type { ObjectSource, SourceListener } from "../../src/worker/object-source.ts";
 import { toDegradations } from "../../src/worker/object-source.ts";
 import { Failures } from "../../src/worker/pacing.ts";
-import { openSyncWorker } from "../../src/worker/sync.ts";
 import { namespace, service, serviceExport } from "../extract/objects.ts";
 import { until } from "../until.ts";
-import { ApiServerDouble } from "./api-server-double.ts";
-import { GatewayDouble } from "./gateway-double.ts";
-import { KeptLogs } from "./logs.ts";
+import type { ApiServerDouble } from "./api-server-double.ts";
+import { WorkerWorld } from "./worker-world.ts";
 
 const LISTENER: SourceListener = {
   upsert: () => {},
@@ -23,19 +18,9 @@ const LISTENER: SourceListener = {
 };
 const EXPORTS = "/apis/multicluster.x-k8s.io/v1beta1/serviceexports";
 
-let folder: string;
-let stop: AbortController;
-let running: Promise<void> | undefined;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "degraded-"));
-  stop = new AbortController();
-});
-
-afterEach(async () => {
-  stop.abort();
-  await running;
-  await rm(folder, { recursive: true, force: true });
+let world: WorkerWorld;
+beforeEach(() => {
+  world = new WorkerWorld();
 });
 
 /** Long before an API server would be silent for too long. */
@@ -50,25 +35,22 @@ describe("problems of an API server", () => {
   let source: KubernetesSource;
 
   beforeEach(async () => {
-    api = await new ApiServerDouble().start();
+    api = await world.startApi();
     api.put("/api/namespaces", namespace("shop"));
-    await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
     const pauses = { first: 10, most: 50 };
     source = new KubernetesSource(
       {
-        kubeconfig: join(folder, "kubeconfig"),
+        kubeconfig: world.kubeconfig,
         clusterIdGiven: true,
-        logger: new KeptLogs(),
+        logger: world.logs,
         times: { backoff: pauses, slowBackoff: pauses, discovery: 50, problemAfter: 50 },
       },
       LISTENER,
     );
-    running = source.run(stop.signal);
+    world.run((signal) => source.run(signal));
     await until(() => expect(source.complete).toBe(true));
     await until(() => expect(problemsOf(source)).toEqual([]));
   });
-
-  afterEach(() => api.stop());
 
   test("that does not answer last until it does", async () => {
     const before = performance.now();
@@ -132,35 +114,27 @@ describe("problems of an API server", () => {
 });
 
 describe("problems of manifests", () => {
-  const write = (name: string, text: string) => writeFile(join(folder, name), text);
   let source: ManifestSource;
 
   beforeEach(async () => {
-    await write("shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: { name: shop }\n");
-    source = new ManifestSource({ directory: folder, watch: true, logger: new KeptLogs() }, LISTENER);
-    running = source.run(stop.signal);
+    world.write("shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: { name: shop }\n");
+    source = new ManifestSource({ directory: world.folder, watch: true, logger: world.logs }, LISTENER);
+    world.run((signal) => source.run(signal));
     await until(() => expect(source.complete).toBe(true));
   });
 
   test("name each file that is broken, and keep their begin until it is repaired", async () => {
     expect(problemsOf(source)).toEqual([]);
-    await write("web.yaml", "kind: [\n");
+    world.write("web.yaml", "kind: [\n");
     await until(() => expect(problemsOf(source)).toEqual(["MANIFEST_BROKEN web.yaml"]));
     const { since } = source.problems()[0]!;
-    await write("shop.yaml", "}");
+    world.write("shop.yaml", "}");
     await until(() =>
       expect(problemsOf(source)).toEqual(["MANIFEST_BROKEN shop.yaml", "MANIFEST_BROKEN web.yaml"]),
     );
     expect(source.problems()[1]!.since).toBe(since);
-    await write("web.yaml", "");
+    world.write("web.yaml", "");
     await until(() => expect(problemsOf(source)).toEqual(["MANIFEST_BROKEN shop.yaml"]));
-  });
-
-  test("a folder that is gone is one, until it is back", async () => {
-    await rename(folder, `${folder}-away`);
-    await until(() => expect(problemsOf(source)).toEqual(["MANIFESTS_UNREADABLE"]));
-    await rename(`${folder}-away`, folder);
-    await until(() => expect(problemsOf(source)).toEqual([]));
   });
 });
 
@@ -189,14 +163,13 @@ describe("the report of problems", () => {
 });
 
 test("a worker reports that the cluster lost its id to every gateway, and that it has one again", async () => {
-  const api = await new ApiServerDouble().start();
-  const gateways = [await new GatewayDouble().start(), await new GatewayDouble().start()];
+  const api = await world.startApi();
+  const gateways = [await world.startGateway(), await world.startGateway()];
   api.put("/api/namespaces", namespace("shop"));
   const system = { ...namespace("kube-system"), metadata: { name: "kube-system", uid: "east" } };
   api.put("/api/namespaces", system);
   api.put("/api/services", service("shop/web"));
   api.put("/apis/multicluster.x-k8s.io/serviceexports", serviceExport("shop/web"));
-  await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
   const reported = (reasons: readonly string[]) =>
     until(() => {
       for (const { seen } of gateways) {
@@ -204,23 +177,12 @@ test("a worker reports that the cluster lost its id to every gateway, and that i
         expect(degraded.map(({ reason }) => reason)).toEqual(reasons);
       }
     });
-  running = openSyncWorker({
-    source: { kind: "kubernetes", kubeconfig: join(folder, "kubeconfig") },
-    gateways: gateways.map(({ url }) => url),
-    token: "secret",
-    once: false,
-    signal: stop.signal,
-    logger: new KeptLogs(),
-  }).run();
+  world.run((signal) => world.work({ clusterId: undefined }, signal));
   await until(() => expect(gateways.map(({ held }) => held.size)).toEqual([1, 1]));
   api.remove("/api/namespaces", "undefined/kube-system");
   await reported(["CLUSTER_ID_UNKNOWN"]);
   api.put("/api/namespaces", system);
   await reported([]);
-  stop.abort();
-  await running;
-  await api.stop();
-  await Promise.all(gateways.map((gateway) => gateway.stop()));
 });
 
 describe("failures of a resource", () => {

@@ -1,59 +1,41 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
-import { openSyncWorker } from "../../src/worker/sync.ts";
 import { namespace, ofService, service, serviceExport, slice } from "../extract/objects.ts";
 import { stopClock } from "../hosts/server/stopped-clock.ts";
 import { until } from "../until.ts";
-import { ApiServerDouble } from "./api-server-double.ts";
-import { GatewayDouble } from "./gateway-double.ts";
-import { KeptLogs } from "./logs.ts";
+import type { ApiServerDouble } from "./api-server-double.ts";
+import type { GatewayDouble } from "./gateway-double.ts";
+import { WorkerWorld } from "./worker-world.ts";
 
 const EXPORTS = "/apis/multicluster.x-k8s.io/serviceexports";
 const SLICES = "/apis/discovery.k8s.io/endpointslices";
 const SERVICES = "/api/services";
 
-let folder: string;
+let world: WorkerWorld;
 let api: ApiServerDouble;
-let gateways: GatewayDouble[];
-let stop: AbortController;
-let running: Promise<void> | undefined;
+let gateway: GatewayDouble;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "freshness-"));
-  api = await new ApiServerDouble().start();
-  gateways = [await new GatewayDouble().start()];
-  stop = new AbortController();
-  await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
+  world = new WorkerWorld();
+  api = await world.startApi();
+  gateway = await world.startGateway();
   api.put("/api/namespaces", namespace("shop"));
   api.put(SERVICES, service("shop/web"));
   api.put(EXPORTS, serviceExport("shop/web"));
   api.put(SERVICES, service("shop/unrelated"));
 });
 
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
-  stop.abort();
-  await running;
-  await Promise.all(gateways.map((gateway) => gateway.stop()));
-  await api.stop();
-  await rm(folder, { recursive: true });
 });
 
 function start() {
-  const worker = openSyncWorker({
-    source: { kind: "kubernetes", kubeconfig: join(folder, "kubeconfig") },
-    clusterId: "east",
-    gateways: gateways.map(({ url }) => url),
-    token: "secret",
-    once: false,
-    signal: stop.signal,
-    logger: new KeptLogs(),
+  let worker!: ReturnType<WorkerWorld["open"]>;
+  world.run((signal) => {
+    worker = world.open({}, signal);
+    return worker.run();
   });
-  running = worker.run();
   return worker;
 }
 
@@ -72,7 +54,6 @@ const watched = () =>
   until(() => expect([SLICES, SERVICES].map((path) => api.watchers(path))).toEqual([1, 1]));
 
 test("a change is pushed without a timer, also while other objects change often", async () => {
-  const gateway = gateways[0]!;
   change(0);
   start();
   await reaches(gateway, 0);
@@ -91,7 +72,6 @@ test("a change is pushed without a timer, also while other objects change often"
 });
 
 test("thousands of changes while a push is in flight are extracted once", async () => {
-  const gateway = gateways[0]!;
   change(0);
   start();
   await reaches(gateway, 0);
@@ -112,7 +92,6 @@ test("thousands of changes while a push is in flight are extracted once", async 
 });
 
 test("thousands of changes between two attempts at a gateway are extracted once", async () => {
-  const gateway = gateways[0]!;
   change(0);
   const worker = start();
   await reaches(gateway, 0);
@@ -135,8 +114,7 @@ test("thousands of changes between two attempts at a gateway are extracted once"
 });
 
 test("a gateway that is slow to acknowledge does not delay another", async () => {
-  gateways.push(await new GatewayDouble().start());
-  const [slow, quick] = gateways as [GatewayDouble, GatewayDouble];
+  const [slow, quick] = [gateway, await world.startGateway()];
   change(0);
   start();
   await Promise.all([reaches(slow, 0), reaches(quick, 0)]);
@@ -154,7 +132,6 @@ test("a gateway that is slow to acknowledge does not delay another", async () =>
 });
 
 test("a resource that is listed again does not delay changes of the others, and keeps what it had until its list is whole", async () => {
-  const gateway = gateways[0]!;
   change(0);
   start();
   await reaches(gateway, 0);

@@ -1,20 +1,15 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { INSTANCE_NAME } from "../../src/snapshot/schema.ts";
 import {
   ClusterInstance,
   folderInstance,
-  openSyncWorker,
   type SyncSource,
   type SyncWorkerOptions,
 } from "../../src/worker/sync.ts";
 import { namespace, service } from "../extract/objects.ts";
 import { until } from "../until.ts";
-import { ApiServerDouble } from "./api-server-double.ts";
-import { GatewayDouble } from "./gateway-double.ts";
-import { KeptLogs } from "./logs.ts";
+import { WorkerWorld } from "./worker-world.ts";
 
 const kubeSystem = (uid: string) => namespace("kube-system", { uid });
 const kubernetes = (uid: string) => {
@@ -44,56 +39,28 @@ test("a folder has one name however it is written, and another one has another",
   expect(folderInstance("east")).not.toBe(folderInstance("west"));
 });
 
-let folder: string;
-let api: ApiServerDouble;
-let gateway: GatewayDouble;
-let stop: AbortController;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "instance-"));
-  api = await new ApiServerDouble().start();
-  api.put("/api/namespaces", kubeSystem("1"));
-  gateway = await new GatewayDouble().start();
-  stop = new AbortController();
-  await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
-  await writeFile(
-    join(folder, "web.yaml"),
-    "apiVersion: v1\nkind: Service\nmetadata: { name: web, namespace: shop }\n",
-  );
-});
-afterEach(async () => {
-  await Promise.all([api.stop(), gateway.stop()]);
-  await rm(folder, { recursive: true });
-});
-
-/** The instances of all requests of a worker from its start to its leave, without repetitions. */
-async function sentBy(source: SyncSource, more: Partial<SyncWorkerOptions> = {}): Promise<unknown[]> {
-  gateway.seen.length = 0;
-  const worker = openSyncWorker({
-    source,
-    clusterId: "east",
-    gateways: [gateway.url],
-    token: "secret",
-    once: false,
-    leaveOnExit: true,
-    leaseSeconds: 0.03,
-    signal: stop.signal,
-    logger: new KeptLogs(),
-    ...more,
-  });
-  const running = worker.run();
-  if (more.once !== true) {
-    await until(() => expect(gateway.verbs).toContain("POST lease"));
-    stop.abort();
-    stop = new AbortController();
-  }
-  await running;
-  return [
-    ...new Set(gateway.seen.map(({ path }) => new URL(path, gateway.url).searchParams.get("instance"))),
-  ];
-}
-
 test("a worker names what it reads with each request", async () => {
-  const kubeconfig = join(folder, "kubeconfig");
+  const world = new WorkerWorld();
+  const api = await world.startApi();
+  api.put("/api/namespaces", kubeSystem("1"));
+  const gateway = await world.startGateway();
+  world.write("web.yaml", "apiVersion: v1\nkind: Service\nmetadata: { name: web, namespace: shop }\n");
+  const { folder, kubeconfig } = world;
+
+  /** The instances of all requests of a worker from its start to its leave, without repetitions. */
+  async function sentBy(source: SyncSource, more: Partial<SyncWorkerOptions> = {}): Promise<unknown[]> {
+    gateway.seen.length = 0;
+    const options = { source, leaveOnExit: true, leaseSeconds: 0.03, ...more };
+    if (more.once === true) await world.work(options);
+    else {
+      world.run((signal) => world.work(options, signal));
+      await until(() => expect(gateway.verbs).toContain("POST lease"));
+      await world.stop();
+    }
+    const instances = gateway.seen.map(({ path }) => new URL(path, gateway.url).searchParams.get("instance"));
+    return [...new Set(instances)];
+  }
+
   const cluster = { kind: "kubernetes", kubeconfig } as const;
   const manifests = { kind: "manifests", directory: folder, watch: true } as const;
   expect(await sentBy(cluster)).toEqual([nameOf(kubeSystem("1"))]);

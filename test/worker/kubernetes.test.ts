@@ -1,24 +1,20 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { KubernetesSource, type KubernetesSourceOptions } from "../../src/worker/kubernetes.ts";
 import type { SourceError } from "../../src/worker/object-source.ts";
 import { namespace, node, ofService, pod, service, serviceExport, slice } from "../extract/objects.ts";
 import { until } from "../until.ts";
-import { ApiServerDouble } from "./api-server-double.ts";
-import { KeptLogs } from "./logs.ts";
+import type { ApiServerDouble } from "./api-server-double.ts";
+import type { KeptLogs } from "./logs.ts";
+import { WorkerWorld } from "./worker-world.ts";
 
 const EXPORTS = "/apis/multicluster.x-k8s.io/serviceexports";
 const SLICES = "/apis/discovery.k8s.io/endpointslices";
 
-let folder: string;
+let world: WorkerWorld;
 let api: ApiServerDouble;
 let logs: KeptLogs;
-let stop: AbortController;
-let running: Promise<void> | undefined;
 let source: KubernetesSource;
 let assembler: SnapshotAssembler;
 let upserted: KubernetesObject[];
@@ -27,10 +23,9 @@ let errors: SourceError[];
 let pushed: string[];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "kubernetes-"));
-  api = await new ApiServerDouble().start();
-  logs = new KeptLogs();
-  stop = new AbortController();
+  world = new WorkerWorld();
+  api = await world.startApi();
+  ({ logs } = world);
   upserted = [];
   errors = [];
   pushed = [];
@@ -41,22 +36,12 @@ beforeEach(async () => {
   }
 });
 
-afterEach(async () => {
-  stop.abort();
-  await running;
-  running = undefined;
-  await api.stop();
-  await rm(folder, { recursive: true });
-});
-
-async function start(more: Partial<KubernetesSourceOptions> = {}) {
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, api.kubeconfig);
+function start(more: Partial<KubernetesSourceOptions> = {}): void {
   const clusterZone = { name: "cluster.local", pods: "verified" } as const;
   assembler = new SnapshotAssembler({ clusterId: "east", ...(more.pods === true && { clusterZone }) });
   source = new KubernetesSource(
     {
-      kubeconfig,
+      kubeconfig: world.kubeconfig,
       clusterIdGiven: true,
       logger: logs,
       pageSize: 2,
@@ -83,7 +68,7 @@ async function start(more: Partial<KubernetesSourceOptions> = {}) {
       failed: (error) => errors.push(error),
     },
   );
-  running = source.run(stop.signal);
+  world.run((signal) => source.run(signal));
 }
 
 function exports(): string {
@@ -108,7 +93,7 @@ const allWatched = () =>
 const pages = (path: string) => api.seen.filter((url) => url.startsWith(path) && !url.includes("watch="));
 
 test("lists page by page, reports nothing before all lists are complete, then follows the watches", async () => {
-  await start();
+  start();
   await becomes("abcde");
   expect(pushed).toEqual(["abcde"]);
   expect(pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length).toBe(3);
@@ -129,14 +114,12 @@ test("reads pods only if configured, and keeps few of their fields", async () =>
   const status = { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], conditions: [] };
   const whole = { ...pod("shop/a-0", status, { uid: "u" }), spec: { containers: [{ name: "c" }] } };
   api.put("/api/pods", whole);
-  await start();
+  start();
   await becomes("abcde");
   expect(api.seen.some((url) => url.includes("/pods"))).toBe(false);
-  stop.abort();
-  await running;
+  await world.stop();
 
-  stop = new AbortController();
-  await start({ pods: true });
+  start({ pods: true });
   await becomes("abcde");
   expect(assembler.snapshot().pods).toEqual({ "shop/10.0.0.1": {} });
   const kept = upserted.find(({ kind }) => kind === "Pod");
@@ -156,7 +139,7 @@ test("reads pods only if configured, and keeps few of their fields", async () =>
 });
 
 test("requests bookmarks and resumes the watch from them", async () => {
-  await start();
+  start();
   await becomes("abcde");
   await allWatched();
   api.send(EXPORTS, "BOOKMARK", { metadata: { resourceVersion: "999" } });
@@ -170,7 +153,7 @@ test("yields no snapshot while one resource is still being listed", async () => 
   const held = Promise.withResolvers<void>();
   api.beforePage = (url) =>
     url.pathname.endsWith("/services") && url.searchParams.has("continue") ? held.promise : undefined;
-  await start();
+  start();
   await until(() => expect(pages("/api/v1/services").length).toBe(2));
   await until(() => expect(api.watchers(EXPORTS)).toBe(1));
   expect([source.complete, pushed]).toEqual([false, []]);
@@ -186,7 +169,7 @@ test("lists again without pages if the pages expire", async () => {
     once = false;
     api.compact(() => api.remove(EXPORTS, "shop/a"));
   };
-  await start();
+  start();
   await becomes("bcde");
   expect(pushed).toEqual(["bcde"]);
 });
@@ -194,7 +177,7 @@ test("lists again without pages if the pages expire", async () => {
 test.each(["end", "destroy"] as const)(
   "a closed watch (%s) is opened again at the last resource version",
   async (how) => {
-    await start();
+    start();
     await becomes("abcde");
     await allWatched();
     api.closeWatches(how);
@@ -204,37 +187,28 @@ test.each(["end", "destroy"] as const)(
   },
 );
 
-test("after 410 Gone it lists again, notices deletions, and yields no partial snapshot", async () => {
-  await start();
-  await becomes("abcde");
-  await allWatched();
-  api.compact(() => {
-    api.remove(EXPORTS, "shop/a");
-    api.remove("/api/services", "shop/b");
-    api.put(EXPORTS, serviceExport("shop/f"));
-    api.put("/api/services", service("shop/f"));
-  });
-  await becomes("cdef");
-  expect(pushed.every((names) => names.length >= 3)).toBe(true);
-});
-
-test("lists again after a 410 in a stream that stays open", async () => {
-  await start();
-  await becomes("abcde");
-  await allWatched();
-  const before = pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length;
-  api.send(EXPORTS, "ERROR", { kind: "Status", code: 410, message: "too old" });
-  await until(() =>
-    expect(pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length).toBeGreaterThanOrEqual(
-      before + 3,
-    ),
-  );
-  api.remove(EXPORTS, "shop/a");
-  await becomes("bcde");
-});
+test.each(["of another watch", "in a stream that stays open"])(
+  "after 410 Gone %s it lists again, notices deletions, and yields no partial snapshot",
+  async (where) => {
+    start();
+    await becomes("abcde");
+    await allWatched();
+    api.compact(
+      () => {
+        api.remove(EXPORTS, "shop/a");
+        api.remove("/api/services", "shop/b");
+        api.put(EXPORTS, serviceExport("shop/f"));
+        api.put("/api/services", service("shop/f"));
+      },
+      { closesWatches: where === "of another watch" },
+    );
+    await becomes("cdef");
+    expect(pushed.every((names) => names.length >= 3)).toBe(true);
+  },
+);
 
 test("keeps the state while the API server restarts, then follows it", async () => {
-  await start();
+  start();
   await becomes("abcde");
   await allWatched();
   await api.stop();
@@ -261,13 +235,13 @@ test("keeps the state while the API server restarts, then follows it", async () 
 test("a change of the wall clock does not affect the time of the last confirmation", async () => {
   vi.spyOn(Date, "now").mockReturnValue(Date.now() + 86_400_000);
   onTestFinished(() => void vi.restoreAllMocks());
-  await start();
+  start();
   await becomes("abcde");
   expect(source.lastConfirmed()).toBeLessThanOrEqual(performance.now());
 });
 
 test("lists again if the API server does not know the resource version, as after a restored backup", async () => {
-  await start();
+  start();
   await becomes("abcde");
   await allWatched();
   api.send(EXPORTS, "ADDED", serviceExport("shop/lost", {}, { resourceVersion: "999999" }));
@@ -281,7 +255,7 @@ test("lists again if the API server does not know the resource version, as after
 
 test("reads another version without a gap if one is no longer served", async () => {
   api.served.set("multicluster.x-k8s.io", ["v1alpha1"]);
-  await start();
+  start();
   await becomes("abcde");
   api.served.set("multicluster.x-k8s.io", ["v1beta1"]);
   api.remove(EXPORTS, "shop/a");
@@ -296,7 +270,7 @@ test("reads another version without a gap if one is no longer served", async () 
 test("notices new CRDs, and removes the objects of deleted CRDs after a while", async () => {
   const versions = api.served.get("multicluster.x-k8s.io")!;
   api.served.clear();
-  await start();
+  start();
   await becomes("");
   expect(logs.lines.some((line) => line.includes("install the MCS CRDs"))).toBe(true);
   api.served.set("multicluster.x-k8s.io", versions);
@@ -309,7 +283,7 @@ test("notices new CRDs, and removes the objects of deleted CRDs after a while", 
 test("ignores the API group of KEP-1645's examples, and logs the right one once", async () => {
   api.served.set("multicluster.k8s.io", ["v1alpha1"]);
   api.put("/apis/multicluster.k8s.io/serviceexports", serviceExport("shop/z"));
-  await start({ times: { discovery: 5 } });
+  start({ times: { discovery: 5 } });
   await becomes("abcde");
   await until(() => expect(pages("/apis").length).toBeGreaterThan(4));
   const lines = logs.lines.filter((line) => line.includes("multicluster.k8s.io, which is not read"));
@@ -320,7 +294,7 @@ test("reads GKE's API group, too", async () => {
   api.served.clear();
   api.served.set("net.gke.io", ["v1"]);
   api.put("/apis/net.gke.io/serviceexports", serviceExport("shop/b", {}, {}, "net.gke.io/v1"));
-  await start();
+  start();
   await becomes("b");
 });
 
@@ -328,7 +302,7 @@ test.each(["/api/v1/services", "/apis/multicluster.x-k8s.io/v1beta1/serviceexpor
   "after 403 for %s it logs the missing RBAC rule, yields no partial snapshot, and recovers",
   async (path) => {
     api.refuse.set(path, 403);
-    await start();
+    start();
     await until(() => expect(errors.length).toBeGreaterThan(0));
     expect(errors[0]).toMatchObject({ code: "RBAC_FORBIDDEN", permanent: true });
     const group = /^\/apis\/([^/]+)/.exec(path)?.[1] ?? "";
@@ -345,7 +319,7 @@ test.each(["/api/v1/services", "/api/v1/nodes"])(
   async (path) => {
     api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
     const never = { first: 3_600_000, most: 3_600_000 };
-    await start({ times: { backoff: { first: 100, most: 1000 }, slowBackoff: never } });
+    start({ times: { backoff: { first: 100, most: 1000 }, slowBackoff: never } });
     await becomes("abcde");
     api.refuse.set(path, 403);
     api.closeWatches("destroy");
@@ -363,7 +337,7 @@ test.each(["/api/v1/services", "/api/v1/nodes"])(
 test("after 403 for a watch only, the list counts, later changes wait, and the log has the missing rule", async () => {
   const services = "/api/v1/services";
   api.refuseWatches.set(services, 403);
-  await start();
+  start();
   await becomes("abcde");
   await until(() =>
     expect(logs.lines).toContainEqual(
@@ -380,7 +354,7 @@ test("after 403 for a watch only, the list counts, later changes wait, and the l
 test("works without nodes, but without a topology", async () => {
   api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
   api.refuse.set("/api/v1/nodes", 403);
-  await start();
+  start();
   await becomes("abcde");
   expect(assembler.snapshot()).not.toHaveProperty("topology");
   expect(logs.lines.some((line) => line.startsWith("warn: RBAC forbids to list and watch nodes"))).toBe(true);
@@ -393,11 +367,10 @@ test("sends no request after a stop in the middle of a list", async () => {
   const held = Promise.withResolvers<void>();
   api.beforePage = () => held.promise;
   // Discovery goes on by itself: a request of it that is on its way would arrive after the stop.
-  await start({ times: { discovery: 3_600_000 } });
+  start({ times: { discovery: 3_600_000 } });
   for (const list of ["services", "endpointslices", "serviceexports", "serviceimports"])
     await until(() => expect(api.seen.filter((url) => url.includes(`/${list}?`)).length).toBe(1));
-  stop.abort();
-  await running;
+  await world.stop();
   held.resolve();
   api.seen.length = 0;
   await new Promise((resolve) => setImmediate(resolve));

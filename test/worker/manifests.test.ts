@@ -1,21 +1,22 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
 import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import { ManifestDirectory, parseManifestFile } from "../../src/worker/manifests.ts";
 import { until } from "../until.ts";
-import { KeptLogs } from "./logs.ts";
+import type { KeptLogs } from "./logs.ts";
+import { WorkerWorld } from "./worker-world.ts";
 
 const readManifests = (folder: string) => new ManifestDirectory(folder).read();
 
+let world: WorkerWorld;
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "manifests-"));
+beforeEach(() => {
+  world = new WorkerWorld();
+  ({ folder } = world);
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 const write = (name: string, text: string) => writeFile(join(folder, name), text);
 
@@ -28,6 +29,7 @@ const exported = (name: string) => `apiVersion: multicluster.x-k8s.io/v1beta1
 kind: ServiceExport
 metadata: { name: ${name}, namespace: shop }
 `;
+const both = (name: string) => `${service(name)}---\n${exported(name)}`;
 
 describe("files", () => {
   test("yields every document of every file under the directory with its file, line and column", async () => {
@@ -169,15 +171,12 @@ test("a file that changes before each read counts with every second one", async 
 });
 
 describe("watching", () => {
-  let stop: AbortController;
-  let running: Promise<void>;
   let logs: KeptLogs;
   let assembler: SnapshotAssembler;
   let source: ManifestSource;
 
   function start(directory = folder) {
-    stop = new AbortController();
-    logs = new KeptLogs();
+    ({ logs } = world);
     assembler = new SnapshotAssembler({ clusterId: "east" });
     source = new ManifestSource(
       { directory, watch: true, logger: logs },
@@ -188,35 +187,28 @@ describe("watching", () => {
         failed: () => undefined,
       },
     );
-    running = source.run(stop.signal);
+    world.run((signal) => source.run(signal));
   }
-
-  afterEach(async () => {
-    stop.abort();
-    await running;
-  });
 
   const exports = () => Object.keys(assembler.snapshot().exports);
   const becomes = (expected: string[]) =>
     until(() => expect([source.complete, exports()]).toEqual([true, expected]));
 
   test("notices new, replaced, moved and deleted files", async () => {
-    await write("a.yaml", service("web") + "---\n" + exported("web"));
+    await write("a.yaml", both("web"));
     start();
     await becomes(["shop/web"]);
-    await write("b.yaml", service("db") + "---\n" + exported("db"));
+    await write("b.yaml", both("db"));
     await becomes(["shop/db", "shop/web"]);
-    await write("b.yaml~", service("cache") + "---\n" + exported("cache"));
+    await write("b.yaml~", both("cache"));
     await rename(join(folder, "b.yaml~"), join(folder, "b.yaml"));
     await becomes(["shop/cache", "shop/web"]);
     await mkdir(join(folder, "more"));
-    await write("more/c.yaml", service("db") + "---\n" + exported("db"));
+    await write("more/c.yaml", both("db"));
     await becomes(["shop/cache", "shop/db", "shop/web"]);
     await rm(join(folder, "a.yaml"));
     await becomes(["shop/cache", "shop/db"]);
   });
-
-  const both = (name: string) => `${service(name)}---\n${exported(name)}`;
 
   test("notices each replacement of a file by a rename, as editors do", async () => {
     await write("a.yaml", both("first"));
@@ -314,28 +306,38 @@ describe("watching", () => {
     }
   });
 
-  test("the last good content of a broken file counts until the file is fixed or deleted", async () => {
-    await write("a.yaml", service("web") + "---\n" + exported("web"));
+  test("the last good content of a broken file counts until the file is fixed or deleted; one mistake is one line while it lasts, and its repair is one", async () => {
+    await write("a.yaml", both("web"));
     start();
     await becomes(["shop/web"]);
-    await write("a.yaml", `${service("web")}---\nkind: [`);
-    await until(() => expect(logs.lines.at(-1)).toMatch(/^warn: a\.yaml:6:\d+: /));
-    await becomes(["shop/web"]);
-    await write("a.yaml", service("db") + "---\n" + exported("db"));
-    await becomes(["shop/db"]);
+    // The parser loses its place, and finds more than one error.
+    await write("a.yaml", service("web").replace("spec: {", "spec: {{\n  - a: [").repeat(3));
+    await until(() => expect(logs.lines.join()).toContain("warn"));
+    // Another read finds the same mistake.
+    await write("b.yaml", both("cache"));
+    await becomes(["shop/cache", "shop/web"]);
+    await write("a.yaml", both("db"));
+    await becomes(["shop/cache", "shop/db"]);
     await rm(join(folder, "a.yaml"));
-    await becomes([]);
+    await becomes(["shop/cache"]);
+    expect(logs.lines.filter((line) => /^warn|problems are gone/.test(line))).toEqual([
+      expect.stringMatching(
+        /^warn: a\.yaml:5:\d+: .* \(the first of \d+ errors in this file\); the last content of the file that could be read counts until it is repaired$/,
+      ),
+      "info: a.yaml: its problems are gone, and its content counts",
+    ]);
   });
 
   test("keeps the state of a directory that cannot be read for a while", async () => {
-    await write("a.yaml", service("web") + "---\n" + exported("web"));
+    await write("a.yaml", both("web"));
     start();
     await becomes(["shop/web"]);
     await rename(folder, `${folder}-away`);
     await until(() => expect(logs.lines.at(-1)).toMatch(/^error: the manifest directory .* cannot be read/));
-    expect(exports()).toEqual(["shop/web"]);
+    const problems = () => source.problems().map(({ code }) => code);
+    expect([problems(), exports()]).toEqual([["MANIFESTS_UNREADABLE"], ["shop/web"]]);
     await rename(`${folder}-away`, folder);
     await until(() => expect(logs.lines.at(-1)).toBe("info: the manifest directory can be read again"));
-    expect(exports()).toEqual(["shop/web"]);
+    expect([problems(), exports()]).toEqual([[], ["shop/web"]]);
   });
 });

@@ -1,37 +1,26 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { openSyncWorker, type SyncWorkerOptions } from "../../src/worker/sync.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { SyncWorkerOptions } from "../../src/worker/sync.ts";
 import { until } from "../until.ts";
-import { GatewayDouble } from "./gateway-double.ts";
-import { KeptLogs } from "./logs.ts";
+import type { GatewayDouble } from "./gateway-double.ts";
+import type { KeptLogs } from "./logs.ts";
+import { WorkerWorld } from "./worker-world.ts";
 
-let folder: string;
+let world: WorkerWorld;
 let gateways: GatewayDouble[];
-let stop: AbortController;
 let logs: KeptLogs;
-let running: Promise<void> | undefined;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "worker-"));
-  gateways = [await new GatewayDouble().start(), await new GatewayDouble().start()];
-  stop = new AbortController();
-  logs = new KeptLogs();
-  await write(80);
-});
-
-afterEach(async () => {
-  stop.abort();
-  await running?.catch(() => undefined);
-  running = undefined;
-  await Promise.all(gateways.map((gateway) => gateway.stop()));
-  await rm(folder, { recursive: true });
+  world = new WorkerWorld();
+  ({ gateways, logs } = world);
+  for (let count = 0; count < 2; count++) await world.startGateway();
+  write(80);
 });
 
 const write = (port: number) =>
-  writeFile(
-    join(folder, "web.yaml"),
+  world.write(
+    "web.yaml",
     `apiVersion: v1
 kind: Service
 metadata: { name: web, namespace: shop }
@@ -43,19 +32,11 @@ metadata: { name: web, namespace: shop }
 `,
   );
 
-async function work(more: Partial<SyncWorkerOptions> = {}): Promise<void> {
-  return openSyncWorker({
-    source: { kind: "manifests", directory: folder, watch: true },
-    clusterId: "east",
-    gateways: gateways.map(({ url }) => url),
-    token: "secret",
-    once: false,
-    signal: stop.signal,
-    logger: logs,
-    backoff: { first: 5, most: 20 },
-    ...more,
-  }).run();
+async function work(more: Partial<SyncWorkerOptions>, signal?: AbortSignal): Promise<void> {
+  const source = { kind: "manifests", directory: world.folder, watch: true } as const;
+  return world.work({ source, backoff: { first: 5, most: 20 }, ...more }, signal);
 }
+const start = (more: Partial<SyncWorkerOptions> = {}) => world.run((signal) => work(more, signal));
 
 const portAt = (gateway: GatewayDouble) =>
   gateway.held.get("east")?.snapshot.exports["shop/web"]?.ports[0]?.port;
@@ -67,8 +48,8 @@ test("once: ends when every gateway has acknowledged; the cluster stays", async 
 });
 
 test("once: pushes the cluster's Services and pods if the cluster has its own zone", async () => {
-  await writeFile(
-    join(folder, "pod.yaml"),
+  world.write(
+    "pod.yaml",
     "apiVersion: v1\nkind: Pod\nmetadata: { name: web-0, namespace: shop }\nstatus: { podIP: 10.0.0.1 }\n",
   );
   const reported = () => gateways[0]!.held.get("east")!.snapshot;
@@ -82,11 +63,11 @@ test("once: pushes the cluster's Services and pods if the cluster has its own zo
 });
 
 test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
-  ["no cluster id", /--cluster-id/, () => ({ clusterId: undefined as unknown as string })],
+  ["no cluster id", /--cluster-id/, () => ({ clusterId: undefined })],
   [
     "no directory",
     /cannot be read: ENOENT/,
-    () => ({ source: { kind: "manifests", directory: `${folder}/none`, watch: false } }),
+    () => ({ source: { kind: "manifests", directory: `${world.folder}/none`, watch: false } }),
   ],
   [
     "an unreachable gateway",
@@ -103,39 +84,39 @@ test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
   await expect(work({ once: true, ...more() })).rejects.toThrow(message);
 });
 
-const breakFile = () => writeFile(join(folder, "broken.yaml"), "kind: [unclosed\n");
+const breakFile = () => world.write("broken.yaml", "kind: [unclosed\n");
 
 test("once: a broken file is an error with its line, and nothing is pushed unless that is allowed", async () => {
-  await breakFile();
+  breakFile();
   const broken = {
     code: "MANIFEST_BROKEN",
     message: expect.stringMatching(/broken\.yaml:2:1: .*nothing is pushed/),
   };
   await expect(work({ once: true })).rejects.toMatchObject(broken);
   expect(gateways.flatMap(({ seen }) => seen)).toEqual([]);
-  const source = { kind: "manifests", directory: folder, watch: false, allowBroken: true } as const;
+  const source = { kind: "manifests", directory: world.folder, watch: false, allowBroken: true } as const;
   await work({ once: true, source });
   expect(gateways.map(portAt)).toEqual([80, 80]);
 });
 
 test("a worker that starts with a broken file pushes nothing until the folder reads whole, and says both", async () => {
-  await breakFile();
-  running = work();
+  breakFile();
+  start();
   await until(() =>
     expect(logs.lines.join("\n")).toMatch(/^error: broken\.yaml:2:1: .*; nothing is pushed/m),
   );
-  await write(8080);
-  await writeFile(join(folder, "more.yaml"), "");
+  write(8080);
+  world.write("more.yaml", "");
   expect(gateways.flatMap(({ seen }) => seen)).toEqual([]);
-  await rm(join(folder, "broken.yaml"));
+  rmSync(join(world.folder, "broken.yaml"));
   await reaches(gateways[0]!, 8080);
   expect(logs.lines).toContain("info: broken.yaml: its problems are gone, and its content counts");
   // From now on the last good content counts, and a file that never had any holds nothing back.
-  await breakFile();
+  breakFile();
   await until(() =>
     expect(logs.lines.join("\n")).toMatch(/^warn: broken\.yaml:.*; nothing of the file counts until/m),
   );
-  await write(9090);
+  write(9090);
   await reaches(gateways[0]!, 9090);
 });
 
@@ -146,16 +127,15 @@ test("once: a rejection by one gateway is an error although the other acknowledg
 });
 
 test("once: the signal ends the worker", async () => {
-  stop.abort();
-  await expect(work({ once: true })).rejects.toThrow(/stopped before/);
+  await expect(work({ once: true }, AbortSignal.abort())).rejects.toThrow(/stopped before/);
 });
 
 test("changes reach every gateway; one that is down does not block the others, and catches up", async () => {
   const [up, down] = gateways as [GatewayDouble, GatewayDouble];
   await down.stop();
-  running = work();
+  start();
   await reaches(up, 80);
-  await write(8080);
+  write(8080);
   await reaches(up, 8080);
   expect(up.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
   await down.start();
@@ -164,19 +144,16 @@ test("changes reach every gateway; one that is down does not block the others, a
 });
 
 test("after a stop the cluster stays until its lease expires; it leaves at once only if configured", async () => {
-  running = work();
+  start();
   await Promise.all(gateways.map((gateway) => reaches(gateway, 80)));
-  stop.abort();
-  await running;
+  await world.stop();
   expect(gateways.map(({ held }) => held.size)).toEqual([1, 1]);
 
-  stop = new AbortController();
   logs.lines.length = 0;
-  running = work({ leaveOnExit: true });
+  start({ leaveOnExit: true });
   await until(() =>
     expect(logs.lines.filter((line) => line.includes("snapshot acknowledged")).length).toBe(2),
   );
-  stop.abort();
-  await running;
+  await world.stop();
   expect(gateways.map(({ held }) => held.size)).toEqual([0, 0]);
 });

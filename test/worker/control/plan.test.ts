@@ -1,32 +1,25 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { namespace } from "../../extract/objects.ts";
 import { runCommand } from "../../hosts/commands/run-command.ts";
-import { ApiServerDouble } from "../api-server-double.ts";
-import { GatewayDouble } from "../gateway-double.ts";
+import type { ApiServerDouble } from "../api-server-double.ts";
+import type { GatewayDouble } from "../gateway-double.ts";
+import { WorkerWorld } from "../worker-world.ts";
 
-let folder: string;
+let world: WorkerWorld;
 let api: ApiServerDouble;
 let gateway: GatewayDouble;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "plan-"));
-  api = await new ApiServerDouble().start();
+  world = new WorkerWorld();
+  api = await world.startApi();
   api.put("/api/namespaces", namespace("shop"));
-  gateway = new GatewayDouble();
-  await gateway.start();
-  await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
-  await writeFile(join(folder, "token"), "secret");
-});
-afterEach(async () => {
-  await Promise.all([api.stop(), gateway.stop()]);
-  await rm(folder, { recursive: true });
+  gateway = await world.startGateway();
+  world.write("token", "secret");
 });
 
 async function plan() {
-  const args = ["--kubeconfig", join(folder, "kubeconfig"), "--token-file", join(folder, "token")];
+  const args = ["--kubeconfig", world.kubeconfig, "--token-file", join(world.folder, "token")];
   const named = ["--cluster-id", "b", "--gateway", gateway.url];
   const { status: code, stderr } = await runCommand("sync", "--control=plan", ...named, ...args);
   return { code, stderr };

@@ -1,0 +1,67 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openSyncWorker, type SyncWorkerOptions } from "../../src/worker/sync.ts";
+import { folderOfTest } from "../folders.ts";
+import { ApiServerDouble } from "./api-server-double.ts";
+import { GatewayDouble } from "./gateway-double.ts";
+import { KeptLogs } from "./logs.ts";
+
+/** A folder, an API server and gateways around a worker. All of them end with the test, the worker first. */
+export class WorkerWorld {
+  readonly folder = folderOfTest();
+  readonly kubeconfig = join(this.folder, "kubeconfig");
+  readonly logs = new KeptLogs();
+  readonly gateways: GatewayDouble[] = [];
+  #stop = new AbortController();
+  #running: Promise<unknown> | undefined;
+
+  write(name: string, text: string): void {
+    writeFileSync(join(this.folder, name), text);
+  }
+
+  /** Starts the API server of the kubeconfig. */
+  async startApi(): Promise<ApiServerDouble> {
+    const api = await new ApiServerDouble().start();
+    onTestFinished(() => api.stop());
+    this.write("kubeconfig", api.kubeconfig);
+    return api;
+  }
+
+  async startGateway(): Promise<GatewayDouble> {
+    const gateway = await new GatewayDouble().start();
+    onTestFinished(() => gateway.stop());
+    this.gateways.push(gateway);
+    return gateway;
+  }
+
+  /** Runs a source or a worker until `stop`, or until the test ends. */
+  run(work: (signal: AbortSignal) => Promise<unknown>): void {
+    this.#stop = new AbortController();
+    this.#running = work(this.#stop.signal);
+    onTestFinished(() => this.stop());
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** A worker of cluster east that pushes the API server's objects to all gateways. */
+  open(more: Partial<SyncWorkerOptions> = {}, signal = new AbortController().signal) {
+    return openSyncWorker({
+      source: { kind: "kubernetes", kubeconfig: this.kubeconfig },
+      clusterId: "east",
+      gateways: this.gateways.map(({ url }) => url),
+      token: "secret",
+      once: false,
+      signal,
+      logger: this.logs,
+      ...more,
+    });
+  }
+
+  work(more?: Partial<SyncWorkerOptions>, signal?: AbortSignal): Promise<void> {
+    return this.open(more, signal).run();
+  }
+}
