@@ -98,6 +98,9 @@ export class FakeCluster {
     if (how !== "create") this.beforeWrite(what, object);
     this.log.push(what);
     const before = this.stored.get(nameOf(object));
+    if (subresource !== undefined && before === undefined) throw new Error(`404: ${what}`);
+    if (before !== undefined && subresource === undefined && before.addressType !== object.addressType)
+      throw new Error(`422: ${what} changes addressType`);
     const { generation = 0, uid = `uid-${++this.#version}` } = before?.metadata ?? {};
     const made: Mutable = {
       ...before,

@@ -1,11 +1,8 @@
-import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { MANAGED_BY_LABEL } from "../../../src/extract/objects.ts";
-import type { DesiredImport, DesiredLine, DesiredSlice } from "../../../src/snapshot/desired-line.ts";
 import { DesiredState } from "../../../src/worker/control/desired.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import {
-  APPLIED,
   DERIVED_SERVICE,
   derivedServiceName,
   endpointSliceName,
@@ -287,65 +284,3 @@ describe("conditions of the cluster's own ServiceExport", () => {
     expect(cluster.log).toEqual([]);
   });
 });
-
-test("any sequence of desired states, with writes that fail anywhere, ends in the last one; then nothing is written (property)", async () => {
-  const slices = fc.dictionary(
-    fc.constantFrom("v4-0", "v4-1", "v6-0"),
-    fc.constantFrom("10.1.0.1", "10.1.0.2", "fd00::9"),
-    {
-      maxKeys: 3,
-    },
-  );
-  const wanted = fc.record({
-    type: fc.constantFrom("ClusterSetIP", "Headless"),
-    labels: fc.dictionary(fc.constantFrom("x", "y"), fc.constantFrom("1", "2")),
-    clusters: fc.constantFrom<string[][]>(["a"], ["b"], ["a", "b"]),
-  });
-  const step = fc.record({ wanted: fc.option(wanted), slices, failAt: fc.nat(6) });
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
-      cluster = new FakeCluster();
-      const state = stateWith([]);
-      let lines: DesiredLine[] = [];
-      for (const { wanted: some, slices: addresses, failAt } of steps) {
-        const desired = Object.fromEntries(
-          Object.entries(addresses).map(([name, address]) => [name, desiredSlice(address)]),
-        ) as Record<string, DesiredSlice>;
-        lines = some === null ? [] : linesOf(desiredImport(some as Partial<DesiredImport>), desired);
-        take(state, lines);
-        let left = failAt;
-        cluster.beforeWrite = () => {
-          if (left-- === 0) throw new Error("the API server is gone");
-        };
-        await reconcile(state).catch(() => undefined);
-      }
-      cluster.beforeWrite = () => {};
-      await reconcile(state);
-      const last = contentOf(cluster);
-      cluster.log.length = 0;
-      await reconcile(state);
-      expect(cluster.log).toEqual([]);
-      cluster = new FakeCluster();
-      await reconcile(stateWith(lines));
-      expect(last).toEqual(contentOf(cluster));
-    }),
-  );
-});
-
-function withoutGenerations(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (key, inner) => (key === "observedGeneration" ? undefined : inner)),
-  );
-}
-
-/** Everything but what the API server makes up. */
-function contentOf({ stored }: FakeCluster): unknown {
-  const objects = withoutGenerations([...stored.values()]) as ManagedObject[];
-  return objects
-    .map(({ metadata: { name, labels, annotations }, ...object }) => {
-      const { clusterIPs: _1, ips: _2, ...rest } = (object.spec ?? {}) as Record<string, unknown>;
-      const { [APPLIED]: _3, ...others } = annotations ?? {};
-      return { ...object, spec: rest, name, labels, annotations: others };
-    })
-    .sort((left, right) => (`${left.kind}${left.name}` < `${right.kind}${right.name}` ? -1 : 1));
-}
