@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { exported, imported, snapshot } from "../../merge/fixtures.ts";
-import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 
 const NAME = "web.shop.svc.clusterset.local";
@@ -14,12 +13,7 @@ const west = snapshot("west", {
 
 async function gatewayWith(config: Record<string, unknown>): Promise<GatewayProcess> {
   const gateway = await startGateway({ clusters: ["west"], config });
-  const { status } = await gateway.http("/api/v1/clusters/west/snapshot", {
-    method: "PUT",
-    headers: { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": LINES_TYPE },
-    body: Buffer.from(snapshotBody(west)),
-  });
-  expect(status).toBe(200);
+  expect((await gateway.push(west)).status).toBe(200);
   return gateway;
 }
 

@@ -1,5 +1,4 @@
 import { endpoints, exported, imported, port, snapshot } from "../../merge/fixtures.ts";
-import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { freePort } from "../servers/ports.ts";
 
@@ -65,14 +64,7 @@ export async function startListeningGateway(
   });
   const push = async (webAddresses: readonly string[] = ["10.96.1.10", "fd00:96::10"]) => {
     for (const one of snapshots(webAddresses)) {
-      const { status, text } = await gateway.http(`/api/v1/clusters/${one.clusterId}/snapshot`, {
-        method: "PUT",
-        headers: {
-          authorization: `Bearer ${gateway.tokenFor(one.clusterId)}`,
-          "content-type": LINES_TYPE,
-        },
-        body: Buffer.from(snapshotBody(one)),
-      });
+      const { status, text } = await gateway.push(one);
       if (status !== 200) throw new Error(`${status} ${text}`);
     }
   };

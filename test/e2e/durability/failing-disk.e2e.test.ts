@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
-import { emptySnapshot, headlessExport } from "../../snapshot/worlds.ts";
+import { pushed } from "../../snapshot/lines/push-lines.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { answered, eventually } from "../harness/answers.ts";
 import { MINUTE, MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
@@ -22,15 +22,13 @@ function failDisk(fails: boolean): void {
   execFileSync("prlimit", ["--pid", String(gateway.process.pid), `--fsize=${most}:unlimited`]);
 }
 
-function send(cluster: string, method: string, path: string, body: string | Uint8Array, type: string) {
-  const headers = { authorization: `Bearer ${gateway.tokenFor(cluster)}`, "content-type": type };
-  return gateway.http(`/api/v1/clusters/${cluster}/${path}`, { method, headers, body: Buffer.from(body) });
-}
+const push = (cluster: string, endpoints: number) =>
+  gateway.push(shopSnapshot(cluster, endpoints), { leaseSeconds: LEASE_SECONDS });
 
-function push(cluster: string, endpoints: number) {
-  const exports = { "shop/web": headlessExport(endpoints) };
-  const body = snapshotBody({ ...emptySnapshot(cluster), namespaces: { shop: {} }, exports });
-  return send(cluster, "PUT", `snapshot?leaseSeconds=${LEASE_SECONDS}`, body, LINES_TYPE);
+function renew(generation: number) {
+  const authorization = `Bearer ${gateway.tokenFor("west")}`;
+  const path = `/api/v1/clusters/west/lease?leaseSeconds=${LEASE_SECONDS}`;
+  return gateway.http(...pushed("POST", path, { generation }, { authorization }));
 }
 
 test("while the disk fails changes are rejected, leases go on, and queries are answered; afterwards changes are taken and kept", async () => {
@@ -46,10 +44,7 @@ test("while the disk fails changes are rejected, leases go on, and queries are a
   // Longer than the lease that is stored.
   for (let time = 0; time < 3; time++) {
     clock.pass(4 * MINUTE);
-    const renewal = JSON.stringify({ generation });
-    expect(
-      (await send("west", "POST", `lease?leaseSeconds=${LEASE_SECONDS}`, renewal, "application/json")).status,
-    ).toBe(200);
+    expect((await renew(generation)).status).toBe(200);
     expect(await answered(gateway, "web.shop")).toHaveLength(2);
   }
   failDisk(false);

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../harness/answers.ts";
 import type { DevProcess } from "./harness/dev-process.ts";
@@ -43,7 +42,10 @@ describe("after a failure behind a location what is in memory answers, marked as
     await eventually(() => place.events("stale")).toMatchObject([
       { level: "warn", since: expect.any(Number) },
     ]);
-    expect(await tryPush(place, "west", 2)).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
+    expect(await place.push(shopSnapshot("west"))).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "5" },
+    });
     await eventually(() => place.events("push-not-forwarded")).toMatchObject([
       { level: "error", clusterId: "west" },
     ]);
@@ -55,19 +57,8 @@ describe("after a failure behind a location what is in memory answers, marked as
   });
 });
 
-async function push(gateway: DevProcess, clusterId: string, endpoints: number): Promise<void> {
-  const answer = await tryPush(gateway, clusterId, endpoints);
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-}
-
 /** Pushes `shop/web` with that many endpoints: 10.0.0.0, 10.0.0.1, … */
-function tryPush(gateway: DevProcess, clusterId: string, endpoints: number) {
-  return gateway.http(`/api/v1/clusters/${clusterId}/snapshot?leaseSeconds=600`, {
-    method: "PUT",
-    headers: {
-      authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-      "content-type": LINES_TYPE,
-    },
-    body: Buffer.from(snapshotBody(shopSnapshot(clusterId, endpoints))),
-  });
+async function push(gateway: DevProcess, clusterId: string, endpoints: number): Promise<void> {
+  const answer = await gateway.push(shopSnapshot(clusterId, endpoints), { leaseSeconds: 600 });
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
 }

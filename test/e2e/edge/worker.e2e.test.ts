@@ -10,11 +10,7 @@ const NAME = "web.shop";
 
 /** Pushes `shop/web` with that many endpoints: 10.0.0.0, 10.0.0.1, … */
 async function push(worker: WorkerProcess, clusterId: string, endpoints: number, leaseSeconds = 600) {
-  const answer = await worker.http(`/api/v1/clusters/${clusterId}/snapshot?leaseSeconds=${leaseSeconds}`, {
-    method: "PUT",
-    headers: { ...authorization(worker, clusterId), "content-type": LINES_TYPE },
-    body: Buffer.from(snapshotBody(shopSnapshot(clusterId, endpoints))),
-  });
+  const answer = await worker.push(shopSnapshot(clusterId, endpoints), { leaseSeconds });
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
   return AcknowledgementResponse.parse(answer.json());
 }

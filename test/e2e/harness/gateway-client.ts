@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { RecordType } from "dns-packet";
 import { Agent, type Dispatcher, request } from "undici";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { DEADLINE } from "../../deadline.ts";
+import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { type DnsAnswer, queryDoh } from "../servers/dns.ts";
 
 /** The variable parts of a query: its view and its form. */
@@ -43,6 +45,11 @@ export interface GatewayClient {
   http(
     path: string,
     options?: { method?: string; headers?: Record<string, string>; body?: string | Buffer },
+  ): Promise<HttpAnswer>;
+  /** Pushes a whole snapshot, by default with the cluster's own token. */
+  push(
+    snapshot: ClusterSnapshot,
+    options?: { readonly leaseSeconds?: number; readonly token?: string },
   ): Promise<HttpAnswer>;
   /** `GET /api/v1/clusters/{id}` with that cluster's own token. */
   clusterStatus<T = Record<string, unknown>>(clusterId: string): Promise<T>;
@@ -89,6 +96,11 @@ export function gatewayClient(
       return (await http(path)).json();
     },
     http,
+    push: (snapshot, { leaseSeconds, token = tokenFor(snapshot.clusterId) } = {}) => {
+      const lease = leaseSeconds === undefined ? "" : `?leaseSeconds=${leaseSeconds}`;
+      const path = `/api/v1/clusters/${snapshot.clusterId}/snapshot${lease}`;
+      return http(...pushed("PUT", path, snapshot, { authorization: `Bearer ${token}` }));
+    },
     clusterStatus: async (clusterId) => {
       const headers = { authorization: `Bearer ${tokenFor(clusterId)}` };
       const answer = await http(`/api/v1/clusters/${clusterId}`, { headers });

@@ -2,7 +2,6 @@ import { generateKeyPairSync } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { emptySnapshot } from "../../snapshot/worlds.ts";
 import { world } from "../commands/exported.ts";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
@@ -90,11 +89,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
   });
 
   const put = async (clusterId: string, token: string) => {
-    const answer = await gateway.http(`/api/v1/clusters/${clusterId}/snapshot`, {
-      method: "PUT",
-      headers: { authorization: `Bearer ${token}`, "content-type": LINES_TYPE },
-      body: Buffer.from(snapshotBody(emptySnapshot(clusterId))),
-    });
+    const answer = await gateway.push(emptySnapshot(clusterId), { token });
     return { status: answer.status, text: answer.text, token };
   };
 

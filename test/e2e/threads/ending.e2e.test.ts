@@ -2,8 +2,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
-import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
-import { emptySnapshot, headlessExport } from "../../snapshot/worlds.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../harness/answers.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
@@ -41,15 +40,7 @@ async function open(gateway: GatewayProcess): Promise<Connection[]> {
 }
 
 async function push(gateway: GatewayProcess, endpoints: number): Promise<void> {
-  const snapshot = {
-    ...emptySnapshot("west"),
-    namespaces: { shop: {} },
-    exports: { "shop/web": headlessExport(endpoints) },
-  };
-  const headers = { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": LINES_TYPE };
-  const body = Buffer.from(snapshotBody(snapshot));
-  const { status } = await gateway.http("/api/v1/clusters/west/snapshot", { method: "PUT", headers, body });
-  expect(status).toBe(200);
+  expect((await gateway.push(shopSnapshot("west", endpoints))).status).toBe(200);
 }
 
 /** The connections of each thread, and how many threads were replaced. */

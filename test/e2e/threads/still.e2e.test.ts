@@ -2,10 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
-import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
-import { emptySnapshot, headlessExport } from "../../snapshot/worlds.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../harness/answers.ts";
-import { type GatewayProcess, startGateway } from "../harness/processes.ts";
+import { startGateway } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { openMany } from "./connections.ts";
 
@@ -17,13 +16,6 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-function push(gateway: GatewayProcess, endpoints: number): Promise<{ status: number }> {
-  const exports = { "shop/web": headlessExport(endpoints) };
-  const headers = { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": LINES_TYPE };
-  const body = Buffer.from(snapshotBody({ ...emptySnapshot("west"), namespaces: { shop: {} }, exports }));
-  return gateway.http("/api/v1/clusters/west/snapshot", { method: "PUT", headers, body });
-}
-
 it("while the main thread stands still every thread answers queries and health checks, and a push waits", async () => {
   const file = join(temporaryFolder("still"), "moving-again");
   const gateway = await startGateway({
@@ -32,7 +24,7 @@ it("while the main thread stands still every thread answers queries and health c
     env: { NODE_OPTIONS: `--import=${PRELOAD}`, MOVING_AGAIN: file },
   });
   closing.push(() => gateway.stop());
-  expect((await push(gateway, 2)).status).toBe(200);
+  expect((await gateway.push(shopSnapshot("west", 2))).status).toBe(200);
   const connections = await openMany(gateway);
   closing.push(() => {
     for (const connection of connections) connection.close();
@@ -41,7 +33,7 @@ it("while the main thread stands still every thread answers queries and health c
   closing.push(() => writeFileSync(file, ""));
 
   let isPushed = false;
-  const pushed = push(gateway, 3).finally(() => {
+  const pushed = gateway.push(shopSnapshot("west", 3)).finally(() => {
     isPushed = true;
   });
   const ready = async () => (await connections[0]!.get("/readyz")).body.toString();

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
-import { emptySnapshot, headlessExport } from "../../snapshot/worlds.ts";
+import { emptySnapshot, headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { type Connection, openMany } from "./connections.ts";
 
@@ -30,12 +30,8 @@ function push(connection: Connection, endpoints: number) {
     authorization: `Bearer ${gateway.tokenFor("west")}`,
     "content-type": LINES_TYPE,
   };
-  const snapshot = {
-    ...emptySnapshot("west"),
-    namespaces: { shop: {} },
-    exports: { "shop/web": headlessExport(endpoints) },
-  };
-  return connection.get("/api/v1/clusters/west/snapshot", headers, snapshotBody(snapshot));
+  const body = snapshotBody(shopSnapshot("west", endpoints));
+  return connection.get("/api/v1/clusters/west/snapshot", headers, body);
 }
 
 describe("a gateway with two threads", () => {

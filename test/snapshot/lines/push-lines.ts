@@ -43,6 +43,7 @@ function concat(lines: Iterable<Uint8Array>): Bytes {
 export type PushContent = object & {
   readonly clusterId?: unknown;
   readonly baseGeneration?: number | undefined;
+  readonly generation?: number;
   readonly patch?: object;
 };
 

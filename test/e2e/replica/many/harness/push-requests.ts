@@ -20,13 +20,7 @@ export function put(
   services: Services,
   leaseSeconds = 600,
 ): Promise<HttpAnswer> {
-  return send(
-    to,
-    "PUT",
-    clusterId,
-    `/snapshot?leaseSeconds=${leaseSeconds}`,
-    clusterState(clusterId, services),
-  );
+  return to.push(clusterState(clusterId, services), { leaseSeconds });
 }
 
 /** A delta. @param from what the cluster has in `baseGeneration` */
