@@ -1,15 +1,15 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Step, stepsOf } from "../../docs/steps.ts";
-import { checkout, cliPath, runProgram } from "../harness/cli.ts";
+import { cliPath } from "../harness/cli.ts";
 import { startPod } from "../kubernetes/install/pod.ts";
+import { type Reader, startReader } from "../kubernetes/install/reader.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { startControllerManager } from "../servers/kubernetes/controller-manager.ts";
 import { startKwok } from "../servers/kubernetes/kwok.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
-import { temporaryFolder } from "../servers/tools/folders.ts";
 import { crdModules } from "../servers/tools/go-tools.ts";
 import { ensureTool } from "../servers/tools/tools.ts";
 import { waitFor } from "../servers/wait.ts";
@@ -23,30 +23,27 @@ const CLUSTERS = Object.keys(NODES) as (keyof typeof NODES)[];
 const NOT_RUN = /^(?:docker (?:build|rm)|kind|mkdir|kubectl .* run client) /;
 
 describe(PAGE, () => {
-  const parent = temporaryFolder("tutorial");
-  const folder = join(parent, "multicluster-services");
+  let reader: Reader;
+  let folder: string;
   const servers = new Map<string, ApiServer>();
   const processes: ServerProcess[] = [];
   let replaced: [string, string][] = [];
 
   beforeAll(async () => {
+    reader = await startReader();
+    folder = join(reader.folder, "multicluster-services");
+    mkdirSync(folder);
     const port = await freePort();
     replaced = [
       [`${MCS_API}/${crdModules["mcs-api"].version}/config/crd`, await ensureTool("mcsCrds")],
       ["--set gateway=https://gateway:8443", `--set gateway=https://localhost:${port}`],
       ['":8443"', `localhost:${port}`],
       ["docker cp gateway:", "cp "],
-      ["/var/lib/clusterset-doh", join(parent, "state")],
+      ["/var/lib/clusterset-doh", join(reader.folder, "state")],
       ["/config/", `${folder}/`],
     ];
-    for (const name of ["bin", "multicluster-services"]) mkdirSync(join(parent, name));
-    symlinkSync(join(checkout, "infra"), join(parent, "infra"));
-    for (const program of [await ensureTool("helm"), await ensureTool("kubectl")])
-      symlinkSync(program, join(parent, "bin", program.split("/").at(-1)!));
-    const script = `#!/bin/sh\nexec '${process.execPath}' '${cliPath}' "$@"\n`;
-    writeFileSync(join(parent, "bin/clusterset-doh"), script, { mode: 0o755 });
     await Promise.all(CLUSTERS.map(startCluster));
-    writeKubeconfig();
+    reader.use(Object.fromEntries(Array.from(servers, ([name, server]) => [`kind-${name}`, server])));
   });
 
   afterAll(async () => {
@@ -61,26 +58,13 @@ describe(PAGE, () => {
     servers.set(name, server);
     processes.push(await startControllerManager(server));
     const node = { name: `${name}-control-plane`, address: NODES[name], podCidrs: ["10.244.0.0/24"] };
-    processes.push(await startKwok(server, { ...node, shell: parent }));
-  }
-
-  function writeKubeconfig(): void {
-    const names = [...servers].map(([name, { url, ca }]) => ({
-      name: `kind-${name}`,
-      cluster: { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") },
-    }));
-    const contexts = names.map(({ name }) => ({ name, context: { cluster: name, user: "admin" } }));
-    const users = [{ name: "admin", user: { token: "admin-of-the-end-to-end-tests" } }];
-    const config = { apiVersion: "v1", kind: "Config", clusters: names, contexts, users };
-    writeFileSync(join(parent, "kubeconfig"), JSON.stringify(config));
+    processes.push(await startKwok(server, { ...node, shell: reader.folder }));
   }
 
   const here = (text: string) => replaced.reduce((one, [from, to]) => one.replaceAll(from, to), text);
 
   async function run(line: string): Promise<{ code: number | null; printed: string }> {
-    const environment = [`PATH=${join(parent, "bin")}:${process.env.PATH}`, `HOME=${parent}`];
-    const command = [...environment, `KUBECONFIG=${join(parent, "kubeconfig")}`, "bash", "-ec", here(line)];
-    const { code, stdout, stderr } = await runProgram("env", command, { cwd: folder });
+    const { code, stdout, stderr } = await reader.run(here(line), undefined, folder);
     return { code, printed: stdout + stderr };
   }
 
@@ -91,7 +75,7 @@ describe(PAGE, () => {
       name: "gateway",
       command: process.execPath,
       args: [cliPath, ...args],
-      folder: parent,
+      folder: reader.folder,
       ready: async () => gateway.log().includes("listening"),
     });
     processes.push(gateway);

@@ -9,8 +9,12 @@ import { ensureTool } from "../../servers/tools/tools.ts";
 export interface Reader {
   /** Has `infra/` of the checkout. */
   readonly folder: string;
-  /** Runs a line of a shell that has helm, kubectl and clusterset-doh. @param contexts of its kubeconfig, without a current one */
-  run(line: string, contexts: Readonly<Record<string, ApiServer>>): Promise<Finished>;
+  /** The arguments of `env` that give a program helm, kubectl, clusterset-doh and the kubeconfig. */
+  readonly environment: readonly string[];
+  /** Writes the kubeconfig, with these contexts, and no current one. */
+  use(contexts: Readonly<Record<string, ApiServer>>): void;
+  /** Runs a line of a shell in that environment. @param contexts of a new kubeconfig */
+  run(line: string, contexts?: Readonly<Record<string, ApiServer>>, cwd?: string): Promise<Finished>;
 }
 
 export async function startReader(): Promise<Reader> {
@@ -26,11 +30,14 @@ export async function startReader(): Promise<Reader> {
   symlinkSync(join(checkout, "infra"), join(folder, "infra"));
   const kubeconfig = join(folder, "kubeconfig");
   const environment = [`PATH=${bin}:${process.env.PATH}`, `HOME=${folder}`, `KUBECONFIG=${kubeconfig}`];
+  const use: Reader["use"] = (contexts) => writeFileSync(kubeconfig, JSON.stringify(configOf(contexts)));
   return {
     folder,
-    run: (line, contexts) => {
-      writeFileSync(kubeconfig, JSON.stringify(configOf(contexts)));
-      return runProgram("env", [...environment, "bash", "-ec", line], { cwd: folder });
+    environment,
+    use,
+    run: (line, contexts, cwd = folder) => {
+      if (contexts !== undefined) use(contexts);
+      return runProgram("env", [...environment, "bash", "-ec", line], { cwd });
     },
   };
 }
