@@ -24,24 +24,6 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** Starts a resolver that listens on a port of 127.0.0.1, and waits until it answers for the zone. */
-async function startResolver(
-  name: string,
-  port: number,
-  command: string,
-  args: readonly string[],
-): Promise<ServerProcess> {
-  return ServerProcess.start({
-    name,
-    command,
-    args,
-    folder,
-    // Programs in Go trust what this file holds.
-    env: { SSL_CERT_FILE: certificate },
-    ready: async () => (await lookup(port, `dns-version.${ALIAS}`, "TXT")).values.length > 0,
-  });
-}
-
 const lookup = async (port: number, name: string, type: "A" | "AAAA" | "TXT" | "SRV") =>
   shorten(await queryUdp(port, { name, type, edns: true }));
 
@@ -52,54 +34,45 @@ async function expectZone(port: number): Promise<void> {
   expect((await lookup(port, `nothing.shop.svc.${ALIAS}`, "A")).rcode).toBe("NXDOMAIN");
 }
 
-/** A server block on a loopback port of this test instead of port 53. */
-const onPort = (corefile: string, port: number) => {
-  const moved = corefile.replace(`${ALIAS}:53 {`, `${ALIAS}:${port} {\n    bind 127.0.0.1`);
-  expect(moved).not.toBe(corefile);
-  return moved;
-};
+/** Starts CoreDNS with a server block, on a loopback port of this test instead of port 53, and asks it for the zone. */
+async function expectZoneBy(name: string, block: string): Promise<void> {
+  const port = await freePort();
+  const corefile = block.replace(`${ALIAS}:53 {`, `${ALIAS}:${port} {\n    bind 127.0.0.1`);
+  expect(corefile).not.toBe(block);
+  const file = join(folder, `${name}.Corefile`);
+  writeFileSync(file, corefile);
+  const coredns = await ServerProcess.start({
+    name,
+    command: program,
+    args: ["-conf", file],
+    folder,
+    // Programs in Go trust what this file holds.
+    env: { SSL_CERT_FILE: certificate },
+    ready: async () => (await lookup(port, `dns-version.${ALIAS}`, "TXT")).values.length > 0,
+  });
+  try {
+    await expectZone(port);
+  } finally {
+    await coredns.stop();
+  }
+}
 
 describe("resolvers that forward by DNS over HTTPS, with the files of /setup", () => {
   test("CoreDNS with the server block", async () => {
-    const port = await freePort();
-    const corefile = join(folder, "Corefile");
-    writeFileSync(corefile, onPort(await world.setupFile("coredns/Corefile"), port));
-    const coredns = await startResolver("coredns", port, program, ["-conf", corefile]);
-    try {
-      await expectZone(port);
-    } finally {
-      await coredns.stop();
-    }
+    await expectZoneBy("coredns", await world.setupFile("coredns/Corefile"));
   });
 
   test("CoreDNS with the server block of a gateway with a self-signed certificate", async () => {
     const own = await startGatewayOfAPage(false);
-    const port = await freePort();
-    const corefile = join(folder, "Corefile-self-signed");
-    const block = onPort(await own.setupFile("coredns/Corefile"), port);
+    const block = await own.setupFile("coredns/Corefile");
     expect(block).toContain("        tls certificate.crt\n");
     // CoreDNS looks for it where it was started.
     writeFileSync(join(folder, "certificate.crt"), await own.setupFile("certificate/certificate.crt"));
-    writeFileSync(corefile, block);
-    const coredns = await startResolver("coredns-self-signed", port, program, ["-conf", corefile]);
-    try {
-      await expectZone(port);
-    } finally {
-      await coredns.stop();
-      await own.stop();
-    }
+    await expectZoneBy("coredns-self-signed", block).finally(() => own.stop());
   });
 
   test("CoreDNS with the ConfigMap's text", async () => {
-    const port = await freePort();
     const { data } = parse(await world.setupFile("coredns-kubernetes/coredns-custom.yaml"));
-    const corefile = join(folder, "custom.server");
-    writeFileSync(corefile, onPort(data["clusterset-doh.server"], port));
-    const coredns = await startResolver("coredns-custom", port, program, ["-conf", corefile]);
-    try {
-      await expectZone(port);
-    } finally {
-      await coredns.stop();
-    }
+    await expectZoneBy("coredns-custom", data["clusterset-doh.server"]);
   });
 });

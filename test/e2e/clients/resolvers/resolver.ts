@@ -1,6 +1,10 @@
 import { chmodSync, copyFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { RecordType } from "dns-packet";
+import { expect } from "vitest";
+import { metric } from "../../harness/answers.ts";
+import { type Lookup, shorten } from "../../harness/gateway-client.ts";
 import { startCoreDns } from "../../servers/coredns.ts";
 import { queryTcp, queryUdp } from "../../servers/dns.ts";
 import { freePort } from "../../servers/ports.ts";
@@ -8,7 +12,7 @@ import { ServerProcess } from "../../servers/process.ts";
 import { removeFolder, temporaryFolder } from "../../servers/tools/folders.ts";
 import { ensureTool } from "../../servers/tools/tools.ts";
 import { documented, type Reached } from "../documented.ts";
-import { DB } from "../listening-gateway.ts";
+import { DB, type ListeningGateway, WEB, ZONE } from "../listening-gateway.ts";
 import { ensureResolved } from "./resolved.ts";
 
 /** A resolver that forwards the zone to the gateway, and answers on 127.0.0.1. */
@@ -16,6 +20,36 @@ export interface Resolver {
   readonly port: number;
   log(): string;
   stop(): Promise<void>;
+}
+
+/** A resolver that forwards to the DNS over TLS of a gateway, or to its plain DNS. @param text its settings, by default those of docs/how-to/plain-dns.md */
+export function startResolver(
+  program: keyof typeof PROGRAMS,
+  by: "dot" | "udp",
+  { gateway, dotPort, dnsPort }: ListeningGateway,
+  text?: string,
+): Promise<Resolver> {
+  const upstream = by === "dot" ? { port: dotPort, caFile: gateway.caFile } : { port: dnsPort };
+  return PROGRAMS[program](upstream, text);
+}
+
+export const lookupBy = async ({ port }: Resolver, name: string, type: RecordType): Promise<Lookup> =>
+  shorten(await queryUdp(port, { name, type, edns: true }));
+
+/** Expects what the gateway has at `WEB`, and that there is no other name. */
+export async function expectWebBy(resolver: Resolver): Promise<void> {
+  const values = ["10.96.1.10", "10.96.2.10"];
+  expect(await lookupBy(resolver, WEB, "A")).toMatchObject({ rcode: "NOERROR", values });
+  expect((await lookupBy(resolver, WEB, "AAAA")).values).toEqual(["fd00:96::10"]);
+  expect((await lookupBy(resolver, `_https._tcp.${WEB}`, "SRV")).values).toEqual([`0 100 443 ${WEB}`]);
+  const nothing = await lookupBy(resolver, `nothing.shop.svc.${ZONE}`, "A");
+  expect(nothing).toMatchObject({ rcode: "NXDOMAIN", values: [] });
+}
+
+/** How many queries of type A a gateway has answered by that transport. */
+export function answeredBy(transport: "udp" | "tcp" | "dot", { gateway }: ListeningGateway): Promise<number> {
+  const labels = { transport, view: "outside", outcome: "answer", type: "A" };
+  return metric(gateway, "clusterset_doh_queries_total", labels);
 }
 
 /** CoreDNS with the `forward` plugin of docs/how-to/plain-dns.md, or of another server block. */
@@ -66,7 +100,7 @@ export async function startUnbound(
 }
 
 /** dnsmasq with the lines of docs/how-to/plain-dns.md, or others. It drops private addresses, as many are set up to; it speaks plain DNS only. */
-export async function startDnsmasq(
+async function startDnsmasq(
   upstream: Reached,
   lines = documented("dnsmasq", 0, upstream),
 ): Promise<Resolver> {
@@ -95,7 +129,7 @@ export async function startDnsmasq(
  * systemd-resolved with the settings of docs/how-to/plain-dns.md, or others, in namespaces of its own: neither its files nor those of this
  * machine are seen by the other, and it ends with the shell that started it, though it goes on as a user of its own.
  */
-export async function startResolved(
+async function startResolved(
   upstream: Reached,
   settings = documentedForResolved(upstream),
 ): Promise<Resolver> {
@@ -148,6 +182,13 @@ wait`;
     },
   };
 }
+
+const PROGRAMS = {
+  CoreDNS: startCoreDnsForwarder,
+  unbound: startUnbound,
+  dnsmasq: startDnsmasq,
+  "systemd-resolved": startResolved,
+};
 
 function documentedForResolved(upstream: Reached): string {
   const secure = documented("resolved", 0, upstream);

@@ -1,16 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { metric } from "../../harness/answers.ts";
-import { shorten } from "../../harness/gateway-client.ts";
-import { queryUdp } from "../../servers/dns.ts";
-import type { Reached } from "../documented.ts";
-import { DESIGNATED, type ListeningGateway, startListeningGateway, WEB, ZONE } from "../listening-gateway.ts";
-import {
-  type Resolver,
-  startCoreDnsForwarder,
-  startDnsmasq,
-  startResolved,
-  startUnbound,
-} from "./resolver.ts";
+import { DESIGNATED, type ListeningGateway, startListeningGateway, ZONE } from "../listening-gateway.ts";
+import { answeredBy, expectWebBy, startResolver } from "./resolver.ts";
 
 let listening: ListeningGateway;
 beforeAll(async () => {
@@ -25,42 +15,19 @@ async function setupFile(path: string): Promise<string> {
   return text.replace(/(?:\/etc\/unbound\/)?certificate\.crt/, listening.gateway.caFile);
 }
 
-type Start = (upstream: Reached, text: string) => Promise<Resolver>;
-const overTls = (): Reached => ({ port: listening.dotPort, caFile: listening.gateway.caFile });
-const inClear = (): Reached => ({ port: listening.dnsPort });
-
-const resolvers: [string, Start, () => Reached, string, string][] = [
-  ["CoreDNS", startCoreDnsForwarder, overTls, "coredns-dns/Corefile-dns", "dot"],
-  ["unbound", startUnbound, overTls, "unbound/clusterset-doh.conf", "dot"],
-  ["systemd-resolved", startResolved, overTls, "systemd-resolved/clusterset-doh.conf", "dot"],
-  ["dnsmasq", startDnsmasq, inClear, "dnsmasq/clusterset-doh.conf", "udp"],
-];
+const resolvers = [
+  ["CoreDNS", "dot", "coredns-dns/Corefile-dns"],
+  ["unbound", "dot", "unbound/clusterset-doh.conf"],
+  ["systemd-resolved", "dot", "systemd-resolved/clusterset-doh.conf"],
+  ["dnsmasq", "udp", "dnsmasq/clusterset-doh.conf"],
+] as const;
 
 describe("resolvers that forward by DNS over TLS or plain DNS, with the files of /setup", () => {
-  test.each(resolvers)("%s resolves the zone", async (_, start, upstream, path, transport) => {
-    const count = () =>
-      metric(listening.gateway, "clusterset_doh_queries_total", {
-        transport,
-        view: "outside",
-        outcome: "answer",
-        type: "A",
-      });
-    const before = await count();
-    const resolver = await start(upstream(), await setupFile(path));
-    try {
-      const lookup = async (name: string, type: "A" | "AAAA" | "SRV") =>
-        shorten(await queryUdp(resolver.port, { name, type, edns: true }));
-      expect(await lookup(WEB, "A")).toMatchObject({
-        rcode: "NOERROR",
-        values: ["10.96.1.10", "10.96.2.10"],
-      });
-      expect((await lookup(WEB, "AAAA")).values).toEqual(["fd00:96::10"]);
-      expect((await lookup(`_https._tcp.${WEB}`, "SRV")).values).toEqual([`0 100 443 ${WEB}`]);
-      expect((await lookup(`nothing.shop.svc.${ZONE}`, "A")).rcode).toBe("NXDOMAIN");
-    } finally {
-      await resolver.stop();
-    }
-    expect(await count()).toBeGreaterThan(before);
+  test.each(resolvers)("%s resolves the zone", async (program, transport, path) => {
+    const before = await answeredBy(transport, listening);
+    const resolver = await startResolver(program, transport, listening, await setupFile(path));
+    await expectWebBy(resolver).finally(() => resolver.stop());
+    expect(await answeredBy(transport, listening)).toBeGreaterThan(before);
   });
 
   test("dnscrypt-proxy's forwarding rule names the zone and the plain listener", async () => {
