@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { CachedAnswer } from "../../src/forward/cached-answer.ts";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
 import { readUpstreamAnswer, upstreamQuery } from "../../src/forward/upstream.ts";
-import { extendedErrors, optRecord, soaRecord, withEdns } from "./fake-forwarder.ts";
+import { optRecord } from "../dns/opt-record.ts";
+import { extendedErrors, soaRecord, withEdns } from "./fake-forwarder.ts";
 import { answerTo, decoded, optOf, queryFor } from "./fake-upstreams.ts";
 
 const NAME = "www.example.com";

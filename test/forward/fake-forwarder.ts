@@ -8,6 +8,7 @@ import { LocalZones } from "../../src/forward/local.ts";
 import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward/private-addresses.ts";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
 import type { Upstream } from "../../src/forward/upstream.ts";
+import { optRecord } from "../dns/opt-record.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
 import { answerTo, type Handler } from "./fake-upstreams.ts";
 
@@ -119,21 +120,6 @@ export function fakeForwarder(servers: Record<string, Handler>, changes: Forward
   };
   const counted = () => Object.fromEntries(forwarder.counters.results);
   return { forwarder, scrubbing, ask, asked, clock, counted };
-}
-
-/** An OPT record for dns-packet. */
-export function optRecord(options: readonly unknown[] = [], changes: { flag_do?: boolean } = {}) {
-  const { flag_do = false } = changes;
-  return {
-    type: "OPT",
-    name: ".",
-    udpPayloadSize: 4096,
-    extendedRcode: 0,
-    ednsVersion: 0,
-    flags: flag_do ? 0x8000 : 0,
-    flag_do,
-    options: options as never,
-  } as const;
 }
 
 export const withEdns: Packet = { additionals: [optRecord()] };

@@ -3,7 +3,8 @@ import { parseAddressRange } from "../../src/dns/address.ts";
 import { LocalZones } from "../../src/forward/local.ts";
 import { Outside, type OutsideDependencies, type OutsidePolicy } from "../../src/forward/outside.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
-import { atOnce, extendedErrors, fakeForwarder, optRecord, withEdns } from "./fake-forwarder.ts";
+import { optRecord } from "../dns/opt-record.ts";
+import { atOnce, extendedErrors, fakeForwarder, withEdns } from "./fake-forwarder.ts";
 import { addressOf, decoded, optOf, patched, queryFor } from "./fake-upstreams.ts";
 
 const GIVEN: Answer = {

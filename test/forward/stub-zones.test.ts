@@ -2,7 +2,8 @@ import type { Packet } from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { TooManyFederations } from "../../src/forward/stub-zones.ts";
 import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
-import { optRecord, soaRecord, withEdns } from "./fake-forwarder.ts";
+import { optRecord } from "../dns/opt-record.ts";
+import { soaRecord, withEdns } from "./fake-forwarder.ts";
 import {
   addressOf,
   answerTo,

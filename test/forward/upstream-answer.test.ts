@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { readName, readRecord } from "../../src/dns/wire-reader.ts";
 import { inChainOrder } from "../../src/forward/records.ts";
 import { readUpstreamAnswer, withoutAge } from "../../src/forward/upstream.ts";
-import { optRecord, soaRecord } from "./fake-forwarder.ts";
+import { optRecord } from "../dns/opt-record.ts";
+import { soaRecord } from "./fake-forwarder.ts";
 import { answerTo, decoded, queryFor, relayed } from "./fake-upstreams.ts";
 
 const query = queryFor("web.shop.fed.svc.federation", { id: 0 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ForwardCounters } from "../../src/forward/counters.ts";
 import { UpstreamGroup, type UpstreamLimits } from "../../src/forward/upstream-group.ts";
+import { optRecord } from "../dns/opt-record.ts";
 import { settle } from "../gateway/fake-clock.ts";
-import { fakeUpstreams, followedClock, optRecord, says } from "./fake-forwarder.ts";
+import { fakeUpstreams, followedClock, says } from "./fake-forwarder.ts";
 import { addressOf, answerTo, dead, decoded, type Handler, queryFor, silent } from "./fake-upstreams.ts";
 
 const QUERY = queryFor("www.example.com", { id: 0 });

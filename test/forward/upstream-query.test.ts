@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
 import { cacheKey, padQuery, upstreamQuery } from "../../src/forward/upstream.ts";
-import { optRecord } from "./fake-forwarder.ts";
+import { optRecord } from "../dns/opt-record.ts";
 import { decoded, optOf, patched, queryFor } from "./fake-upstreams.ts";
 
 const sent = (message: Uint8Array) => upstreamQuery(readForwardable(message)!);

@@ -6,6 +6,7 @@ import type { Leases } from "../../src/resolve/record-writer.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
+import { optRecord } from "../dns/opt-record.ts";
 import { worldOf } from "../names/world-of.ts";
 
 /** A record of an answer in text: `<name> <ttl> <type> <data>`. */
@@ -48,20 +49,7 @@ export function encodeQuery(name: string, type: string, edns = true, id = 0): Ui
       id,
       flags: dnsPacket.RECURSION_DESIRED,
       questions: [{ name, type: type as dnsPacket.RecordType }],
-      additionals: edns
-        ? [
-            {
-              type: "OPT",
-              name: ".",
-              udpPayloadSize: 4096,
-              extendedRcode: 0,
-              ednsVersion: 0,
-              flags: 0,
-              flag_do: false,
-              options: [],
-            },
-          ]
-        : [],
+      additionals: edns ? [optRecord()] : [],
     }),
   );
 }

@@ -1,8 +1,10 @@
-import { decode, encode } from "dns-packet";
+import { decode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readQuery } from "../../src/resolve/query.ts";
 import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
+import { optRecord } from "../dns/opt-record.ts";
+import { queryFor } from "../forward/fake-upstreams.ts";
 import { encodeQuery } from "./ask.ts";
 
 const CODE = 65001;
@@ -10,26 +12,11 @@ const NAME = "myservice.myns.myfederation.svc.federation";
 
 /** A query with these EDNS options (RFC 6891 section 6.1.2), as dns-packet writes it. */
 function withOptions(...options: readonly (readonly [code: number, content: string | Uint8Array])[]) {
-  return new Uint8Array(
-    encode({
-      type: "query",
-      id: 7,
-      flags: 0x0100,
-      questions: [{ type: "A", name: NAME }],
-      additionals: [
-        {
-          type: "OPT",
-          name: ".",
-          udpPayloadSize: 4096,
-          extendedRcode: 0,
-          ednsVersion: 0,
-          flags: 0x8000,
-          flag_do: true,
-          options: options.map(([code, content]) => ({ code, data: Buffer.from(content) })) as never,
-        },
-      ],
-    }),
+  const opt = optRecord(
+    options.map(([code, content]) => ({ code, data: Buffer.from(content) })),
+    { flag_do: true },
   );
+  return queryFor(NAME, { additionals: [opt] });
 }
 
 describe("readSourceCluster", () => {

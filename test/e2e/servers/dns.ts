@@ -15,6 +15,7 @@ import {
 } from "dns-packet";
 import { Agent, request } from "undici";
 import { DEADLINE } from "../../deadline.ts";
+import { optRecord } from "../../dns/opt-record.ts";
 
 /** A question, or a whole query as wire bytes. */
 export type Query =
@@ -40,20 +41,7 @@ export function queryBytes(query: Query, id = randomInt(0x10000)): Buffer {
     id,
     flags: recursionDesired ? RECURSION_DESIRED : 0,
     questions: [{ name, type, class: "IN" }],
-    additionals: edns
-      ? [
-          {
-            type: "OPT",
-            name: ".",
-            udpPayloadSize: 1232,
-            extendedRcode: 0,
-            ednsVersion: 0,
-            flags: 0,
-            flag_do: false,
-            options: [],
-          },
-        ]
-      : [],
+    additionals: edns ? [optRecord([], { udpPayloadSize: 1232 })] : [],
   };
   return encode(packet);
 }

@@ -9,7 +9,8 @@ import { PrivateAddresses } from "../../../src/forward/private-addresses.ts";
 import { readEntries } from "../../../src/forward/records.ts";
 import { scrubAnswer } from "../../../src/forward/scrub.ts";
 import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
-import { extendedErrors, optRecord, soaRecord, withEdns } from "../fake-forwarder.ts";
+import { optRecord } from "../../dns/opt-record.ts";
+import { extendedErrors, soaRecord, withEdns } from "../fake-forwarder.ts";
 import { answerTo, decoded, optOf, queryFor, relayed } from "../fake-upstreams.ts";
 
 const NAME = "www.example.com";

@@ -1,6 +1,7 @@
 import { decode } from "dns-packet";
 import { beforeEach, describe, expect, it } from "vitest";
 import { NAME } from "../../conformance/cases/doh.ts";
+import { optRecord } from "../../dns/opt-record.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
 import { openApp } from "../open-app.ts";
 
@@ -22,18 +23,7 @@ describe("the JSON form", () => {
       rcode: 2,
       freshness: 0,
       outcome: "servfail",
-      additionals: [
-        {
-          type: "OPT",
-          name: ".",
-          udpPayloadSize: 1232,
-          extendedRcode: 0,
-          ednsVersion: 0,
-          flags: 0,
-          flag_do: false,
-          options: [{ code: 15, data: Buffer.from("\x00\x0enot synced") } as never],
-        },
-      ],
+      additionals: [optRecord([{ code: 15, data: Buffer.from("\x00\x0enot synced") }])],
     };
     const response = await get(`/resolve?name=${NAME}`);
     expect(response.headers.get("cache-control")).toBe("no-store");
