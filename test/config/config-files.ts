@@ -1,17 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect } from "vitest";
+import { expect } from "vitest";
 import { UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { folderOfTests } from "../folders.ts";
 
 /** Config files of a test file, each in the place of the one before, in a folder that goes with the tests. */
 export function configFiles() {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "clusterset-doh-config-"));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = folderOfTests();
   const at = (name: string) => join(folder, name);
   const file = (text: string): string => {
     writeFileSync(at("gateway.yaml"), text);

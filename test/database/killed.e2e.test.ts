@@ -1,17 +1,15 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Writer } from "../../src/database/writer.ts";
 import { openDatabase } from "../../src/hosts/node/database.ts";
 import { TEST_DEADLINE } from "../deadline.ts";
+import { folderOfTests } from "../folders.ts";
 import { snapshotOf } from "./pushing.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "database-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderOfTests();
 
 it("kill -9 loses nothing that was acknowledged, and tears nothing", { timeout: TEST_DEADLINE }, async () => {
   const program = join(import.meta.dirname, "pushing-program.ts");

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Database, Statement } from "../../src/database/driver.ts";
 import { Kind, podsKey } from "../../src/database/places.ts";
 import { NoState } from "../../src/database/prepare.ts";
@@ -23,8 +20,6 @@ import {
 } from "./pushing.ts";
 
 const DAY = 86_400_000;
-const folder = mkdtempSync(join(tmpdir(), "database-"));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function open(driver = 0) {
   const database = DRIVERS[driver]![1]();

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
@@ -9,6 +8,7 @@ import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary-host.ts";
 import { locationOf } from "../../src/hosts/workers/surroundings.ts";
 import { federationTable } from "../conformance/cases/federation.ts";
+import { folderOfTest } from "../folders.ts";
 import { Gateways, push } from "./gateways.ts";
 
 const rules = [
@@ -68,14 +68,13 @@ describe("a gateway on Node behind a proxy", () => {
 
 it("the config file of docs/how-to/location.md is taken", () => {
   const page = readFileSync(new URL("../../docs/how-to/location.md", import.meta.url), "utf8");
-  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-location-"));
+  const folder = folderOfTest();
   const config = join(folder, "located.yaml");
   writeFileSync(config, /```yaml\n(.*?)```/s.exec(page)![1]!);
   expect(locationLocalities(readServeConfig({ config }).location)).toEqual([
     { region: "us-east" },
     { region: "eu-west" },
   ]);
-  rmSync(folder, { recursive: true });
 });
 
 it("a serverless host takes the setting, and has none by itself", () => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { connectTo } from "../../src/hosts/commands/gateway-connection.ts";
@@ -7,19 +6,17 @@ import { openIssuers } from "../../src/hosts/node/access/node-authority.ts";
 import { WatchedFiles } from "../../src/hosts/node/files.ts";
 import { createDohUpstream } from "../../src/hosts/node/upstreams/doh-upstream.ts";
 import { GatewayRequests } from "../../src/worker/gateway-requests.ts";
+import { folderOfTests } from "../folders.ts";
 import { startApiServers } from "../worker/kubeconfig/api-servers.ts";
 
 const servers = await startApiServers();
-const folder = mkdtempSync(join(tmpdir(), "proxied-"));
+const folder = folderOfTests();
 const caFile = join(folder, "ca.crt");
 writeFileSync(caFile, servers.authority);
 /** What the proxy alone knows: its certificate has that name. */
 const url = new URL(servers.one.replace("127.0.0.1", "api.test"));
 const signal = AbortSignal.timeout(10_000);
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-  return servers.close();
-});
+afterAll(() => servers.close());
 beforeEach(() => {
   servers.reset();
   vi.stubEnv("HTTPS_PROXY", servers.httpProxy);

@@ -1,6 +1,4 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleLambda } from "../../scripts/bundle-lambda.ts";
@@ -11,6 +9,7 @@ import { type PrimaryHost, startPrimary } from "../conformance/hosts/primary.ts"
 import { connectTo } from "../conformance/hosts/socket-fetch.ts";
 import { httpWorld } from "../conformance/http-world.ts";
 import { acknowledged, pushApi } from "../conformance/push-client.ts";
+import { folderOfTests } from "../folders.ts";
 import { decode } from "../resolve/ask.ts";
 import { snapshotBody } from "../snapshot/lines/push-lines.ts";
 
@@ -23,11 +22,10 @@ process.exit();`;
 
 describe("the function in one file", () => {
   // Alone in its folder, as it is uploaded: nothing of the checkout can be found from there.
-  let folder: string;
+  const folder = folderOfTests();
   let primary: PrimaryHost;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "clusterset-doh-lambda-"));
     await bundleLambda(join(folder, "index.mjs"));
     primary = await startPrimary({
       zones: ["clusterset.test"],
@@ -41,7 +39,6 @@ describe("the function in one file", () => {
 
   afterAll(async () => {
     await primary?.stop();
-    rmSync(folder, { recursive: true });
   });
 
   /** Runs Node with these environment variables, and nothing else of ours. */

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { folderOfTests } from "../folders.ts";
 
 const script = fileURLToPath(new URL("../../scripts/audit.ts", import.meta.url));
 const advisory = {
@@ -18,14 +18,13 @@ const advisory = {
   cvss: { score: 0, vectorString: null },
 };
 
-let folder: string;
+const folder = folderOfTests();
 let server: Server;
 let registry: string;
 let answer: { status: number; body: unknown };
 let asked: string[];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "audit-"));
   const root = { name: "audited", version: "1.0.0", dependencies: { harmful: "1.0.0" } };
   const harmful = { version: "1.0.0", integrity: `sha512-${"A".repeat(86)}==` };
   const packages = { "": root, "node_modules/harmful": harmful };
@@ -50,7 +49,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
-  await rm(folder, { recursive: true });
 });
 
 function audit(at: string): Promise<{ code: number | null; output: string }> {

@@ -109,15 +109,6 @@ describe("long-running commands", () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test("--no-tls answers the same without TLS, for a proxy in front", async () => {
-    const gateway = await startGateway({ tls: false, clusters: ["east"] });
-    const manifests = manifestFolder("10.1.0.2");
-    const worker = startSync({ manifests, clusterId: "east", gateways: [gateway] });
-    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.2"]);
-    expect(await worker.stop()).toBe(0);
-    expect(await gateway.stop()).toBe(0);
-  });
-
   test("a replaced token in a file is valid without a restart, and the old one no longer", async () => {
     const gateway = await startGateway({ clusters: ["east"] });
     const manifests = manifestFolder("10.1.0.3");

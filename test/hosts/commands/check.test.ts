@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
 import { type CheckFlags, check } from "../../../src/hosts/commands/check.ts";
 import { readCheckInputs } from "../../../src/hosts/commands/offline-world.ts";
+import { folderOfTest } from "../../folders.ts";
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-check-"));
+  folder = folderOfTest();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function manifests(cluster: string, text: string, file = "all.yaml"): string {
   const directory = join(folder, cluster);

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run as runProgram } from "../../../src/hosts/cli/program.ts";
+import { folderOfTest } from "../../folders.ts";
 import { makeAuthority, makeServer } from "../client-certificates.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -124,13 +124,12 @@ describe("status --ready trusts a certificate that an authority issued by itself
       response.writeHead(url === "/readyz" ? code : 404).end("ready\n"),
     );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-ready-"));
+    const folder = folderOfTest();
     const file = join(folder, "tls.crt");
     writeFileSync(file, pair.cert);
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const args = ["status", "--ready", "--server", url, "--ca-file", file, "--server-name", name];
     expect(await run(args)).toMatchObject(expected);
-    rmSync(folder, { recursive: true });
     await new Promise((resolve) => server.close(resolve));
   });
 });

@@ -1,8 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { UsageError } from "../../../src/config/values.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type ExportFlags,
   exportFederation,
 } from "../../../src/hosts/commands/export.ts";
+import { folderOfTest } from "../../folders.ts";
 
 const examples = ["cluster-a", "cluster-b"].map((name) =>
   fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url)),
@@ -134,10 +134,9 @@ it("headscale's extra records are the addresses of the zone file, and the others
 describe("problems of the inputs", () => {
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "clusterset-doh-export-"));
+    folder = folderOfTest();
     mkdirSync(join(folder, "cluster-c"));
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   it("findings and conflicts are printed, and do not stop the export", async () => {
     const { code, err } = await run();

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { folderOfTest } from "../../folders.ts";
 
 const bin = fileURLToPath(new URL("../../../bin/clusterset-doh.js", import.meta.url));
 
@@ -11,9 +11,8 @@ const examples = fileURLToPath(new URL("../../../examples", import.meta.url));
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-cli-"));
+  folder = folderOfTest();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Runs a command as a process until it ends. */
 const spawnProgram = (args: string[], nodeArgs: string[] = []) =>

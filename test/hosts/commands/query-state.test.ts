@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Writer } from "../../../src/database/writer.ts";
 import { type OpenDatabase, openDatabase } from "../../../src/hosts/node/database.ts";
 import { NOON, push, wholeLines } from "../../database/pushing.ts";
+import { folderOfTest } from "../../folders.ts";
 import { exported, exporting, imported, snapshot } from "../../merge/fixtures.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -14,7 +14,7 @@ let folder: string;
 let database: OpenDatabase;
 let writer: Writer;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-query-state-"));
+  folder = folderOfTest();
   database = openDatabase(join(folder, "clusterset.db"));
   writer = new Writer(database, () => {});
 });
@@ -24,7 +24,6 @@ afterEach(() => {
   } catch {
     // A test closed it.
   }
-  rmSync(folder, { recursive: true });
 });
 
 const run = (command: "query" | "explain", ...args: string[]) =>

@@ -1,19 +1,10 @@
 import { createHash } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { nameFrom } from "../../../src/hosts/commands/query.ts";
+import { folderOfTest } from "../../folders.ts";
 import { makeAuthority, makeServer } from "../client-certificates.ts";
 import { runCommand as run } from "./run-command.ts";
 
@@ -23,13 +14,12 @@ const WEB = "web.shop.svc.clusterset.local";
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-query-test-"));
+  folder = folderOfTest();
   // The client config of the user who runs the tests does not count.
   vi.stubEnv("XDG_CONFIG_HOME", folder);
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
 });
 
 describe("query in manifests", () => {

@@ -1,24 +1,23 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { demo } from "../../../src/hosts/commands/demo.ts";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
 import { prepareStateFolder, stateFolderFailure } from "../../../src/hosts/node/database.ts";
 import { startGateway } from "../../../src/hosts/node/gateway-host.ts";
+import { folderOfTest } from "../../folders.ts";
 
 const cli = fileURLToPath(new URL("../../../bin/clusterset-doh.js", import.meta.url));
 const silent = pino({ level: "silent" });
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-state-"));
+  folder = folderOfTest();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const serving = (stateDir: string) =>
   startGateway(readServeConfig({ listen: "localhost:0", stateDir }), silent);

@@ -1,21 +1,20 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { storeFailure } from "../../../src/database/store-error.ts";
 import { Writer } from "../../../src/database/writer.ts";
 import { openForReading, openStateDatabase, type StateDatabase } from "../../../src/hosts/node/database.ts";
 import { push, wholeLines } from "../../database/pushing.ts";
+import { folderOfTest } from "../../folders.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 
 let folder: string;
 const opened = new Set<StateDatabase>();
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "state-database-"));
+  folder = folderOfTest();
 });
 afterEach(() => {
   for (const database of opened) close(database);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function open() {

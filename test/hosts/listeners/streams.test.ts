@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { Connections, listenStream } from "../../../src/hosts/node/listeners/stream.ts";
 import type { AnswerMessage } from "../../../src/hosts/node/listeners/udp.ts";
@@ -11,17 +9,16 @@ import { SharedClientCounts } from "../../../src/limits/client-table.ts";
 import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";
 import { ownCount } from "../../../src/limits/shared.ts";
 import type { Answer } from "../../../src/resolve/answer.ts";
+import { folderOfTests } from "../../folders.ts";
 import { until } from "../../until.ts";
 import { stopClock } from "../server/stopped-clock.ts";
 import { StreamClient } from "./dns-clients.ts";
 
-let folder: string;
+const folder = folderOfTests();
 let tls: TlsIdentity;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-streams-"));
   tls = await keepSelfSigned(folder, "localhost", Date.now());
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const running: Listener[] = [];
 const clients: StreamClient[] = [];

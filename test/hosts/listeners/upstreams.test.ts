@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
@@ -12,6 +11,7 @@ import { keepSelfSigned } from "../../../src/hosts/node/tls.ts";
 import { openConnector } from "../../../src/hosts/node/upstreams/configured-upstreams.ts";
 import { createPlainUpstream, exchangeUdp } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
 import { DEADLINE } from "../../deadline.ts";
+import { folderOfTests } from "../../folders.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
@@ -119,14 +119,13 @@ describe("plain DNS", () => {
 });
 
 describe("DNS over HTTPS (RFC 8484)", () => {
-  let folder: string;
+  const folder = folderOfTests();
   let caFile: string;
   let cert: Awaited<ReturnType<typeof keepSelfSigned>>;
   let server: Required<Listener>;
   let respond: (request: Request) => Response | Promise<Response>;
   const requests: Request[] = [];
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "clusterset-doh-upstreams-"));
     cert = await keepSelfSigned(folder, "localhost", Date.now());
     caFile = cert.certificateFile;
     server = await startNodeServer({
@@ -145,7 +144,6 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   });
   afterAll(async () => {
     await server.stop(0);
-    rmSync(folder, { recursive: true });
   });
 
   const origin = () => `https://127.0.0.1:${server.port}`;

@@ -2,9 +2,9 @@ import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { until } from "../../until.ts";
-import { serversOf } from "./tls-fixture.ts";
+import { serversOfTests } from "./tls-fixture.ts";
 
-const servers = serversOf("gone-clients");
+const servers = serversOfTests();
 
 /** A server whose application answers when the test says so. */
 async function start(secure: boolean, respond = () => new Response("done")) {

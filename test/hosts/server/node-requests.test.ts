@@ -5,11 +5,11 @@ import type { PathHandlers } from "../../../src/hosts/node/server/answer-request
 import { ConnectionErrors } from "../../../src/limits/counters.ts";
 import { ownProtection } from "../default-limits.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, getHeaders, PREFACE } from "./http2-frames.ts";
-import { serversOf } from "./tls-fixture.ts";
+import { serversOfTests } from "./tls-fixture.ts";
 
 const MIB = 1024 * 1024;
 
-const servers = serversOf("requests");
+const servers = serversOfTests();
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 

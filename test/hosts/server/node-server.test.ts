@@ -3,9 +3,9 @@ import { networkInterfaces } from "node:os";
 import type { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
-import { serversOf } from "./tls-fixture.ts";
+import { serversOfTests } from "./tls-fixture.ts";
 
-const servers = serversOf("server");
+const servers = serversOfTests();
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 

@@ -3,12 +3,12 @@ import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { PipelinedRequests } from "../../../src/hosts/node/server/http1.ts";
 import { until } from "../../until.ts";
-import { serversOf } from "./tls-fixture.ts";
+import { serversOfTests } from "./tls-fixture.ts";
 
 const HANDLED = 16;
 const MIB = 1024 * 1024;
 
-const servers = serversOf("pipelined");
+const servers = serversOfTests();
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 

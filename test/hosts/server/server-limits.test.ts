@@ -20,9 +20,9 @@ import {
   reset,
 } from "./http2-frames.ts";
 import { stopClock } from "./stopped-clock.ts";
-import { serversOf } from "./tls-fixture.ts";
+import { serversOfTests } from "./tls-fixture.ts";
 
-const servers = serversOf("limits");
+const servers = serversOfTests();
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { afterAll, afterEach, beforeAll } from "vitest";
+import { afterEach, beforeAll } from "vitest";
 import type { ServerLimits } from "../../../src/config/limits.ts";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { type NodeServerOptions, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
+import { folderOfTests } from "../../folders.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 
 /** What tests set of a server. */
@@ -26,18 +24,13 @@ interface Closable {
   destroy(): void;
 }
 
-/**
- * A certificate for the tests of a file, and the servers and connections of each test, which end with it.
- * @param name of the file
- */
-export function serversOf(name: string) {
-  let folder: string;
+/** A certificate for the tests of a file, and the servers and connections of each test, which end with it. */
+export function serversOfTests() {
+  const folder = folderOfTests();
   let tls: TlsIdentity;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), `clusterset-doh-${name}-`));
     tls = await keepSelfSigned(folder, "localhost", Date.now());
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const connections: Closable[] = [];
   const servers: Required<Listener>[] = [];

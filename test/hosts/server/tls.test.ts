@@ -1,19 +1,18 @@
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
 import { keepSelfSigned, readCertificates, readIdentity } from "../../../src/hosts/node/tls.ts";
+import { folderOfTest } from "../../folders.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-tls-"));
+  folder = folderOfTest();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const names = (cert: string) => new X509Certificate(cert).subjectAltName;
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { serversOf } from "../server/tls-fixture.ts";
+import { serversOfTests } from "../server/tls-fixture.ts";
 
-const servers = serversOf("negotiation");
+const servers = serversOfTests();
 
 /** A client whose handshake is over. @throws where there is none */
 async function connected(options: ConnectionOptions): Promise<TLSSocket> {

@@ -11,9 +11,9 @@ import {
   getHeaders,
   PREFACE,
 } from "../server/http2-frames.ts";
-import { serversOf } from "../server/tls-fixture.ts";
+import { serversOfTests } from "../server/tls-fixture.ts";
 
-const servers = serversOf("repeated-fields");
+const servers = serversOfTests();
 
 /** The value of a field, as the server's handlers see it. */
 async function seen(

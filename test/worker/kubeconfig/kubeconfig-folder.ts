@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
+import { folderOfTest } from "../../folders.ts";
 import type { ApiServers } from "./api-servers.ts";
 import type { KubeconfigCase } from "./kubeconfig-cases.ts";
 
@@ -17,8 +16,7 @@ export function writeCase(
   { files, KUBECONFIG, environment, flags = {} }: KubeconfigCase,
   servers: ApiServers,
 ): CaseFolder {
-  const folder = mkdtempSync(join(tmpdir(), "kubeconfig-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderOfTest();
   const written = files(servers);
   writeFiles(folder, { "api.crt": servers.authority, ...written });
   const names = KUBECONFIG ?? ("k1.yaml" in written ? "k1.yaml" : undefined);

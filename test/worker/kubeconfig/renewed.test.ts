@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { ApiConnection } from "../../../src/worker/api-connection.ts";
 import { type ApiError, ApiServer } from "../../../src/worker/api-server.ts";
+import { folderOfTest } from "../../folders.ts";
 import { makeAuthority, makeClient } from "../../hosts/client-certificates.ts";
 import { until } from "../../until.ts";
 import { KeptLogs } from "../logs.ts";
@@ -19,9 +19,8 @@ let logs: KeptLogs;
 afterAll(() => servers.close());
 beforeEach(() => {
   servers.reset();
-  folder = mkdtempSync(join(tmpdir(), "renewed-"));
+  folder = folderOfTest();
   logs = new KeptLogs();
-  onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFiles(folder, { "api.crt": servers.authority });
 });
 

@@ -1,12 +1,11 @@
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
 import { PushClient } from "../../../src/worker/push-client.ts";
+import { folderOfTest } from "../../folders.ts";
 import { emptySnapshot } from "../../snapshot/worlds.ts";
 import { GatewayDouble } from "../gateway-double.ts";
 import { KeptLogs } from "../logs.ts";
@@ -16,14 +15,13 @@ const gateway = new GatewayDouble();
 const servers: Server[] = [];
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-certificate-failures-"));
+  folder = folderOfTest();
 });
 afterEach(() => {
   for (const server of servers.splice(0)) {
     server.closeAllConnections();
     server.close();
   }
-  rmSync(folder, { recursive: true });
 });
 
 /** Pushes once to a gateway with this certificate, by this host name. */
