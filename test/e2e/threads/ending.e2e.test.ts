@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../harness/answers.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
@@ -13,11 +13,6 @@ const PRELOAD = fileURLToPath(new URL("ending-thread.ts", import.meta.url));
 /** Enough for every thread of this gateway, and soon filled by one. In MiB. */
 const HEAP = 192;
 
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 async function start(causeFile: string): Promise<GatewayProcess> {
   const gateway = await startGateway({
     clusters: ["west"],
@@ -27,13 +22,13 @@ async function start(causeFile: string): Promise<GatewayProcess> {
       ENDING_CAUSE: causeFile,
     },
   });
-  closing.push(() => gateway.stop());
+  onTestFinished(async () => void (await gateway.stop()));
   return gateway;
 }
 
 async function open(gateway: GatewayProcess): Promise<Connection[]> {
   const connections = await openMany(gateway);
-  closing.push(() => {
+  onTestFinished(() => {
     for (const connection of connections) connection.close();
   });
   return connections;

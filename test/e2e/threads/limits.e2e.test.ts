@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
-import { afterEach, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { queryFor } from "../../forward/fake-upstreams.ts";
 import { until } from "../../until.ts";
 import { type GatewayOptions, type GatewayProcess, startGateway } from "../harness/processes.ts";
@@ -8,21 +8,16 @@ import { Connection, type Got, MANY, openMany } from "./connections.ts";
 
 const QUERY = `/dns-query?dns=${Buffer.from(queryFor("web.shop.svc.clusterset.local")).toString("base64url")}`;
 
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 async function start(config: GatewayOptions["config"]): Promise<GatewayProcess> {
   const gateway = await startGateway({ config: { threads: 2, access: { public: true }, ...config } });
-  closing.push(() => gateway.stop());
+  onTestFinished(async () => void (await gateway.stop()));
   return gateway;
 }
 
 /** Connections that both threads have some of. */
 async function openBoth(gateway: GatewayProcess): Promise<Connection[]> {
   const connections = await openMany(gateway);
-  closing.push(() => {
+  onTestFinished(() => {
     for (const connection of connections) connection.close();
   });
   return connections;
@@ -72,7 +67,7 @@ it("a client has one number of connections, whichever threads have them", async 
   });
   const port = Number(new URL(gateway.url).port);
   const sockets: Socket[] = [];
-  closing.push(() => {
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });
   for (let index = 0; index < MANY; index++) {
@@ -88,7 +83,7 @@ it("a client has one number of connections, whichever threads have them", async 
 
   // Another client has limits of its own.
   const other = await Connection.open(gateway, "127.0.0.2");
-  closing.push(() => other.close());
+  onTestFinished(() => other.close());
   const { body } = await other.get("/metrics");
   expect(open()).toBe(most);
   const series = 'clusterset_doh_limited_total{limit="clients.connections"}';

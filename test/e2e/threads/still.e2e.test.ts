@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../harness/answers.ts";
 import { startGateway } from "../harness/processes.ts";
@@ -11,11 +11,6 @@ import { openMany } from "./connections.ts";
 const NAME = "web.shop.svc.clusterset.local";
 const PRELOAD = fileURLToPath(new URL("still-thread.ts", import.meta.url));
 
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 it("while the main thread stands still every thread answers queries and health checks, and a push waits", async () => {
   const file = join(temporaryFolder("still"), "moving-again");
   const gateway = await startGateway({
@@ -23,14 +18,14 @@ it("while the main thread stands still every thread answers queries and health c
     config: { threads: 2, access: { public: true } },
     env: { NODE_OPTIONS: `--import=${PRELOAD}`, MOVING_AGAIN: file },
   });
-  closing.push(() => gateway.stop());
+  onTestFinished(async () => void (await gateway.stop()));
   expect((await gateway.push(shopSnapshot("west", 2))).status).toBe(200);
   const connections = await openMany(gateway);
-  closing.push(() => {
+  onTestFinished(() => {
     for (const connection of connections) connection.close();
   });
   process.kill(gateway.process.pid!, "SIGUSR2");
-  closing.push(() => writeFileSync(file, ""));
+  onTestFinished(() => writeFileSync(file, ""));
 
   let isPushed = false;
   const pushed = gateway.push(shopSnapshot("west", 3)).finally(() => {

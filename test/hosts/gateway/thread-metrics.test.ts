@@ -1,12 +1,7 @@
-import { MessageChannel, type Worker } from "node:worker_threads";
-import { afterEach, describe, expect, it } from "vitest";
+import { MessageChannel } from "node:worker_threads";
+import { describe, expect, it } from "vitest";
 import { measureThread, ThreadMetrics } from "../../../src/hosts/node/threads/thread-metrics.ts";
 import type { MetricSnapshot, SnapshotSource } from "../../../src/http/metrics/metric.ts";
-
-const workers: Worker[] = [];
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.terminate()));
-});
 
 /** Two ends in this thread, with metrics that the test sets. */
 function connect(main: SnapshotSource["snapshot"], thread: SnapshotSource["snapshot"], timeout = 60_000) {

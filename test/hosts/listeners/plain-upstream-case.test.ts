@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
 import {
   createPlainUpstream,
@@ -9,20 +9,15 @@ import {
 } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
 import { DEADLINE } from "../../deadline.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
-import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
+import { type Say, startDnsServer } from "./dns-server.ts";
 
 const NAME = "www.some-long-name.example.com";
 const query = queryFor(NAME, { id: 0 });
 const patient = () => AbortSignal.timeout(DEADLINE);
 
-const servers: DnsServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
 async function upstreamOf(says: { udp?: Say; tcp?: Say }) {
   const server = await startDnsServer(says);
-  servers.push(server);
+  onTestFinished(() => server.close());
   const endpoint = { address: "127.0.0.1", port: server.port };
   return { server, upstream: createPlainUpstream("plain", endpoint, { randomizeCase: true }) };
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
 import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
 import { WatchedFiles } from "../../../src/hosts/node/files.ts";
@@ -14,7 +14,7 @@ import { DEADLINE } from "../../deadline.ts";
 import { folderOfTests } from "../../folders.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
-import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
+import { type Say, startDnsServer } from "./dns-server.ts";
 
 const query = queryFor("web.shop.fed.svc.federation", { id: 0 });
 const name = "web.shop.fed.svc.federation";
@@ -24,14 +24,9 @@ const withAddress =
     answerTo(asked, { answers: [{ type: "A", name, ttl: 30, data }] });
 const patient = () => AbortSignal.timeout(DEADLINE);
 
-const servers: DnsServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
 async function plain(says: { udp?: Say; tcp?: Say }) {
   const server = await startDnsServer(says);
-  servers.push(server);
+  onTestFinished(() => server.close());
   const endpoint = { address: "127.0.0.1", port: server.port };
   return { server, upstream: createPlainUpstream("plain", endpoint) };
 }
@@ -111,9 +106,9 @@ describe("plain DNS", () => {
   });
 
   it("fails at once if no server listens", async () => {
-    const { server, upstream } = await plain({});
+    const server = await startDnsServer({});
     await server.close();
-    servers.splice(0);
+    const upstream = createPlainUpstream("plain", { address: "127.0.0.1", port: server.port });
     await expect(upstream.exchange(query, patient())).rejects.toThrow(/ECONNREFUSED/);
   });
 });

@@ -4,27 +4,26 @@ import type { Degradation } from "../../../src/snapshot/degradation.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { PushClient, type PushClientOptions } from "../../../src/worker/push-client.ts";
 import { stopClock } from "../../hosts/server/stopped-clock.ts";
+import { exporting } from "../../merge/fixtures.ts";
 import { until } from "../../until.ts";
-import { GatewayDouble, type RequestError } from "../gateway-double.ts";
-import { KeptLogs } from "../logs.ts";
+import type { GatewayDouble, RequestError } from "../gateway-double.ts";
+import type { KeptLogs } from "../logs.ts";
+import { WorkerWorld } from "../worker-world.ts";
 
+let world: WorkerWorld;
 let gateway: GatewayDouble;
 let logs: KeptLogs;
-let stop: AbortController;
-const running: Promise<unknown>[] = [];
+const { signal } = new AbortController();
 
 beforeEach(async () => {
-  gateway = await new GatewayDouble().start();
-  logs = new KeptLogs();
-  stop = new AbortController();
+  world = new WorkerWorld();
+  ({ logs } = world);
+  gateway = await world.startGateway();
 });
 
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
-  stop.abort();
-  await Promise.all(running.splice(0));
-  await gateway.stop();
 });
 
 function open(more: Partial<PushClientOptions> = {}): PushClient {
@@ -48,7 +47,7 @@ function start(more: Partial<PushClientOptions> = {}) {
     if (newest !== undefined) become(state, newest);
     return newest !== undefined;
   };
-  running.push(client.run({ state, refresh }, stop.signal).finally(() => client.close()));
+  world.run((signal) => client.run({ state, refresh }, signal).finally(() => client.close()));
   return {
     offer: (snapshot: ClusterSnapshot) => {
       newest = snapshot;
@@ -84,23 +83,7 @@ function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
   const members = Object.fromEntries(
     Array.from({ length: endpoints }, (_, index) => [`10.0.0.${index}`, { address: `10.0.0.${index}` }]),
   );
-  const web = {
-    exportedAt: "2026-01-01T00:00:00Z",
-    serviceType: "ClusterIP" as const,
-    headless: true,
-    ports: [],
-    endpoints: { "*": { ports: [], members } },
-  };
-  return {
-    formatVersion: 1,
-    clusterId,
-    namespaces: { shop: {} },
-    exports: { "shop/web": web },
-    imports: {},
-    services: {},
-    pods: {},
-    findings: {},
-  };
+  return exporting(clusterId, { headless: true, endpoints: { "*": { ports: [], members } } });
 }
 
 /** Changes of a cluster, each of which a client is told of: some, or until the gateway has seen so many requests. */
@@ -302,14 +285,14 @@ test("deliver retries transient failures, gives up with the reason, and fails at
   let left = 4;
   gateway.error = () => (left-- > 0 ? "drop" : undefined);
   const client = open();
-  await client.deliver(snapshot(1), stop.signal);
+  await client.deliver(snapshot(1), signal);
   expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(1));
 
   gateway.error = () => "drop";
-  await expect(client.deliver(snapshot(2), stop.signal)).rejects.toMatchObject({ code: "UNREACHABLE" });
+  await expect(client.deliver(snapshot(2), signal)).rejects.toMatchObject({ code: "UNREACHABLE" });
   gateway.error = () => ({ status: 403, code: "OTHER_CLUSTER" });
   const before = gateway.seen.length;
-  await expect(client.deliver(snapshot(2), stop.signal)).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
+  await expect(client.deliver(snapshot(2), signal)).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
   expect(gateway.seen.length).toBe(before + 1);
   await client.close();
 });
@@ -317,7 +300,7 @@ test("deliver retries transient failures, gives up with the reason, and fails at
 test("a 200 without an acknowledgement is an error", async () => {
   gateway.error = () => ({ status: 200 });
   const client = open();
-  await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({
+  await expect(client.deliver(snapshot(1), signal)).rejects.toMatchObject({
     code: "NO_ACKNOWLEDGEMENT",
   });
   await client.close();
@@ -327,7 +310,7 @@ test.each(["", "two words", "line\nbreak"])(
   "the invalid token %j is an error before any request",
   async (token) => {
     const client = open({ token });
-    await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({ code: "TOKEN_MALFORMED" });
+    await expect(client.deliver(snapshot(1), signal)).rejects.toMatchObject({ code: "TOKEN_MALFORMED" });
     expect(gateway.seen).toEqual([]);
     await client.close();
   },
