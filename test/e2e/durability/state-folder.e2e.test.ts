@@ -126,16 +126,3 @@ test("a cluster with damaged rows leaves the answers until its worker pushes in 
   await workers[0]!.restart();
   await eventualAnswer(gateway, "db.shop").toEqual(newest);
 });
-
-test("a database of another format version is emptied and said, and the workers push in full", async () => {
-  await Promise.all(workers.map((worker) => worker.stop()));
-  await gateway.stop();
-  const database = new DatabaseSync(join(gateway.stateDir, "clusterset.db"));
-  database.exec("UPDATE meta SET value = value + 1 WHERE name = 'version'");
-  database.close();
-  await gateway.restart();
-  expect(gateway.process.log()).toMatch(/"database-emptied"/);
-  expect(await answered(gateway, "db.shop")).toBe("SERVFAIL");
-  for (const worker of workers) await worker.restart();
-  await eventualAnswer(gateway, "db.shop").toEqual([`10.1.0.${changes}`, `10.2.0.${changes}`]);
-});

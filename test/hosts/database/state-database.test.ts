@@ -83,10 +83,10 @@ describe("the database of a state folder", () => {
     reader.close();
   });
 
-  it("is emptied, with a warning, where another version made it", async () => {
+  it.each(["0", "999"])("is emptied, with a warning, where another version (%s) made it", async (version) => {
     const { database, writer } = await open();
     put(writer, "west", 1);
-    database.exec("UPDATE meta SET value = '0' WHERE name = 'version'");
+    database.exec(`UPDATE meta SET value = '${version}' WHERE name = 'version'`);
     close(database);
     const { clusters, events } = await open();
     expect([clusters, events]).toEqual([[], ["warn database-emptied"]]);

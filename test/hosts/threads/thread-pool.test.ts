@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
 import { allocateLimits } from "../../../src/hosts/node/gateway/parts.ts";
 import { nodeClock } from "../../../src/hosts/node/process.ts";
@@ -7,11 +7,6 @@ import { ThreadSharing } from "../../../src/hosts/node/threads/thread-sharing.ts
 import { until } from "../../until.ts";
 
 const ENTRY = new URL("failing-thread.ts", import.meta.url);
-
-const pools: Awaited<ReturnType<typeof startThreads>>[] = [];
-afterEach(async () => {
-  await Promise.all(pools.splice(0).map((pool) => pool.stop(0)));
-});
 
 async function openPool() {
   const log = vi.fn();
@@ -32,7 +27,7 @@ async function openPool() {
     log,
     entry: ENTRY,
   });
-  pools.push(pool);
+  onTestFinished(() => pool.stop(0));
   log.mockClear();
   const events = () => log.mock.calls.map(([, event]) => event);
   const order = (name: string) => sharing.post({ stubs: [{ name, nameservers: [] }] });
