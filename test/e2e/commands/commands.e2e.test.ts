@@ -60,16 +60,9 @@ describe("long-running commands", () => {
       clusterId: "east",
       gateways: [gateway],
     });
+    const server = gateway.url.replace("localhost", "127.0.0.1");
     const named = (name: string) =>
-      runCli([
-        "status",
-        "--server",
-        gateway.url.replace("localhost", "127.0.0.1"),
-        "--ca-file",
-        file,
-        "--server-name",
-        name,
-      ]);
+      runCli(["status", "--server", server, "--ca-file", file, "--server-name", name]);
     expect((await named("doh.example")).stderr).toMatch(/not for doh\.example \(--server-name\)/);
     expect((await named("localhost")).stdout).toContain("1 cluster");
     expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringContaining("IN\tA\t10.1.0.9") });

@@ -9,23 +9,15 @@ const folder = temporaryFolder("gateway-on-redis");
 let redis: Redis;
 
 beforeAll(async () => {
-  redis = await startRedis(["--requirepass", PASSWORD], PASSWORD);
+  redis = await startRedis({}, PASSWORD);
 });
 
 afterAll(() => redis?.process.stop());
 
 test("an engine that cannot be used ends the start with its address and the cause, without the password", async () => {
+  const unused = join(folder, "unused");
   const start = (url: string) =>
-    runCli([
-      "serve",
-      "--listen",
-      "127.0.0.1:0",
-      "--no-tls",
-      "--store",
-      url,
-      "--state-dir",
-      join(folder, "unused"),
-    ]);
+    runCli(["serve", "--listen=127.0.0.1:0", "--no-tls", `--store=${url}`, `--state-dir=${unused}`]);
   const nobody = await start("redis://user:hidden@127.0.0.1:1/3");
   expect([nobody.code, nobody.stderr]).toEqual([
     2,

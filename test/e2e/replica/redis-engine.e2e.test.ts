@@ -109,18 +109,13 @@ test("an engine with TLS is believed only with a certificate of the configured a
   const files = { "authority.crt": authority.cert, "server.crt": server.cert, "server.key": server.key };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const port = await freePort();
-  const secure = await startRedis([
-    "--tls-port",
-    String(port),
-    "--tls-auth-clients",
-    "no",
-    "--tls-ca-cert-file",
-    join(folder, "authority.crt"),
-    "--tls-cert-file",
-    join(folder, "server.crt"),
-    "--tls-key-file",
-    join(folder, "server.key"),
-  ]);
+  const secure = await startRedis({
+    "tls-port": port,
+    "tls-auth-clients": "no",
+    "tls-ca-cert-file": join(folder, "authority.crt"),
+    "tls-cert-file": join(folder, "server.crt"),
+    "tls-key-file": join(folder, "server.key"),
+  });
   const url = `rediss://127.0.0.1:${port}`;
   const log = await logs.open("tls", { url, ca: authority.cert });
   await append(log, changeTo(clusterAt(1)));

@@ -11,8 +11,8 @@ export class RedisLogs {
     this.redis = redis;
   }
 
-  static async start(directives: readonly string[] = []): Promise<RedisLogs> {
-    return new RedisLogs(await startRedis(directives));
+  static async start(): Promise<RedisLogs> {
+    return new RedisLogs(await startRedis());
   }
 
   newPrefix(): string {

@@ -18,8 +18,11 @@ export interface Redis {
   run(...command: string[]): Promise<unknown>;
 }
 
-/** Starts a redis-server that keeps every write on disk before it replies. @param directives further ones of redis.conf, as on its command line */
-export async function startRedis(directives: readonly string[] = [], password?: string): Promise<Redis> {
+/** Lines of redis.conf. */
+export type Directives = Readonly<Record<string, string | number>>;
+
+/** Starts a redis-server that keeps every write on disk before it replies. The user `default` has no password unless one is given. */
+export async function startRedis(directives: Directives = {}, password?: string): Promise<Redis> {
   await ensureTool("redis-server");
   const folder = temporaryFolder("redis");
   const port = await freePort();
@@ -28,25 +31,13 @@ export async function startRedis(directives: readonly string[] = [], password?: 
   // Empty, for CONFIG REWRITE: what Sentinel changes outlives a restart.
   const configFile = join(folder, "redis.conf");
   writeFileSync(configFile, "");
+  const own = { port, bind: "127.0.0.1", dir: folder, save: "", appendonly: "yes", appendfsync: "always" };
+  const secret = password === undefined ? {} : { requirepass: password, masterauth: password };
+  const all = Object.entries<string | number>({ ...own, ...secret, ...directives });
   const process = await ServerProcess.start({
     name: "redis",
     command: "redis-server",
-    args: [
-      configFile,
-      "--port",
-      String(port),
-      "--bind",
-      "127.0.0.1",
-      "--dir",
-      folder,
-      "--save",
-      "",
-      "--appendonly",
-      "yes",
-      "--appendfsync",
-      "always",
-      ...directives,
-    ],
+    args: [configFile, ...all.flatMap(([name, value]) => [`--${name}`, String(value)])],
     folder,
     ready: async () => (await run("PING")) === "PONG",
   });

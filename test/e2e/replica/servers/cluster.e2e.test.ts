@@ -135,36 +135,20 @@ test("servers with TLS that demand a certificate get that of the gateway, in a C
     "client.key": identity.key,
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const common = [
-    "--tls-auth-clients",
-    "yes",
-    "--tls-ca-cert-file",
-    join(folder, "ca"),
-    "--tls-cert-file",
-    join(folder, "cert"),
-    "--tls-key-file",
-    join(folder, "key"),
-    "--tls-client-cert-file",
-    join(folder, "client.cert"),
-    "--tls-client-key-file",
-    join(folder, "client.key"),
-  ];
+  const common = {
+    "cluster-enabled": "yes",
+    "tls-cluster": "yes",
+    "tls-auth-clients": "yes",
+    "tls-ca-cert-file": join(folder, "ca"),
+    "tls-cert-file": join(folder, "cert"),
+    "tls-key-file": join(folder, "key"),
+    "tls-client-cert-file": join(folder, "client.cert"),
+    "tls-client-key-file": join(folder, "client.key"),
+  };
   const ports = [await freePort(), await freePort()];
   const servers: Redis[] = [];
   for (const port of ports)
-    servers.push(
-      await startRedis([
-        "--cluster-enabled",
-        "yes",
-        "--cluster-port",
-        String(await freePort()),
-        "--tls-cluster",
-        "yes",
-        "--tls-port",
-        String(port),
-        ...common,
-      ]),
-    );
+    servers.push(await startRedis({ ...common, "cluster-port": await freePort(), "tls-port": port }));
   await servers[0]!.run("CLUSTER", "ADDSLOTSRANGE", "0", "8191");
   await servers[1]!.run("CLUSTER", "ADDSLOTSRANGE", "8192", "16383");
   const bus = String(await servers[1]!.run("CONFIG", "GET", "cluster-port")).split(",")[1]!;

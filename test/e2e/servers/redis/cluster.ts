@@ -16,8 +16,6 @@ export interface RedisCluster {
 /** What a Cluster has; a replica takes the place of a master that does not reply any more. */
 export interface RedisClusterOptions {
   readonly replicasOfEach?: number;
-  /** Further directives of every server. */
-  readonly directives?: readonly string[];
   /** The password of `default`. */
   readonly password?: string;
 }
@@ -29,24 +27,17 @@ const SILENCE = 5000;
 /** Starts a Cluster of three masters on loopback. */
 export async function startRedisCluster({
   replicasOfEach = 0,
-  directives = [],
   password,
 }: RedisClusterOptions = {}): Promise<RedisCluster> {
   const servers = await Promise.all(
     Array.from({ length: MASTERS * (1 + replicasOfEach) }, async () =>
       startRedis(
-        [
-          "--cluster-enabled",
-          "yes",
-          "--cluster-node-timeout",
-          String(SILENCE),
-          "--cluster-port",
-          String(await freePort()),
-          "--repl-diskless-sync-delay",
-          "0",
-          ...(password === undefined ? [] : ["--requirepass", password, "--masterauth", password]),
-          ...directives,
-        ],
+        {
+          "cluster-enabled": "yes",
+          "cluster-node-timeout": SILENCE,
+          "cluster-port": await freePort(),
+          "repl-diskless-sync-delay": 0,
+        },
         password,
       ),
     ),

@@ -51,16 +51,9 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
   const ports = new Map<Redis, number>();
   const start = async () => {
     const tlsPort = await freePort();
-    const server = await startRedis(
-      [
-        // A replica asks for the data at once, not after 5 seconds.
-        "--repl-diskless-sync-delay",
-        "0",
-        ...(password === undefined ? [] : ["--requirepass", password, "--masterauth", password]),
-        ...tlsDirectives(tls, tlsPort).flatMap(([name, value]) => [`--${name}`, value]),
-      ],
-      password,
-    );
+    // A replica asks for the data at once, not after 5 seconds.
+    const directives = { "repl-diskless-sync-delay": 0, ...Object.fromEntries(tlsDirectives(tls, tlsPort)) };
+    const server = await startRedis(directives, password);
     ports.set(server, tls === undefined ? server.port : tlsPort);
     return server;
   };
