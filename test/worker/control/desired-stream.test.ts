@@ -36,6 +36,14 @@ const send = (response: ServerResponse, ...lines: readonly unknown[]) => {
 };
 const whole = (position: string) => (response: ServerResponse) =>
   send(response, START, { leases: { a: 60 } }, ...linesOf(), { position });
+const brokenOff = (response: ServerResponse) => {
+  whole("p/1")(response);
+  setImmediate(() => response.destroy());
+};
+const reject =
+  (status: number, code: string, message = "m") =>
+  (response: ServerResponse) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ code, message }));
 
 const gateways = [new Gateway(), new Gateway()];
 const warnings: string[] = [];
@@ -59,32 +67,24 @@ afterEach(async () => {
   for (const gateway of gateways) await gateway.stop();
 });
 
+const optionsFor = (count: number) => ({
+  clusterId: "b",
+  leaseSeconds: 60,
+  gateways: gateways.slice(0, count).map(({ requests }) => requests),
+  state,
+  logger: { info() {}, error() {}, warn: (_: object, message: string) => void warnings.push(message) },
+  backoff: { first: 1, most: 2 },
+});
+
 function follow(count = 1): void {
-  const logger = { info() {}, error() {}, warn: (_: object, message: string) => void warnings.push(message) };
-  const backoff = { first: 1, most: 2 };
-  const followed = gateways.slice(0, count).map(({ requests }) => requests);
-  following = followDesiredState(
-    {
-      clusterId: "b",
-      leaseSeconds: 60,
-      gateways: followed,
-      state,
-      touched: () => undefined,
-      logger,
-      backoff,
-    },
-    stop.signal,
-  );
+  following = followDesiredState({ ...optionsFor(count), touched: () => undefined }, stop.signal);
 }
 
 const wanted = () => state.service("shop/db", "b").import;
 
 test("resumes at its position when the stream breaks off, and keeps the state meanwhile", async () => {
   gateways[0]!.answers = [
-    (response) => {
-      whole("p/1")(response);
-      setImmediate(() => response.destroy());
-    },
+    brokenOff,
     (response) =>
       send(
         response,
@@ -100,12 +100,7 @@ test("resumes at its position when the stream breaks off, and keeps the state me
 });
 
 test("goes to the next gateway when one fails, and there begins with a snapshot", async () => {
-  gateways[0]!.answers = [
-    (response) => {
-      whole("p/1")(response);
-      setImmediate(() => response.destroy());
-    },
-  ];
+  gateways[0]!.answers = [brokenOff];
   gateways[1]!.answers = [whole("q/1")];
   follow(2);
   await until(() => expect(state.position).toBe("q/1"));
@@ -122,14 +117,7 @@ test.each([
   ["lines without a start", { position: "1" }, /does not begin with start/],
   ["a line without an end", "x".repeat(4 * 1024 * 1024 + 1), /more than/],
 ])("%s is an error, and the state stays", async (_, line, message) => {
-  gateways[0]!.answers = [
-    (response) => {
-      whole("p/1")(response);
-      setImmediate(() => response.destroy());
-    },
-    (response) => send(response, line),
-    whole("p/3"),
-  ];
+  gateways[0]!.answers = [brokenOff, (response) => send(response, line), whole("p/3")];
   follow();
   await until(() => expect(state.position).toBe("p/3"));
   expect(warnings.some((warning) => message.test(warning))).toBe(true);
@@ -138,34 +126,14 @@ test.each([
 });
 
 test("a rejection is logged with the gateway's code and next step", async () => {
-  gateways[0]!.answers = [
-    (response) => {
-      response.writeHead(403, { "content-type": "application/json" });
-      response.end(JSON.stringify({ code: "NO_CONTROL", message: "set control: true" }));
-    },
-  ];
+  gateways[0]!.answers = [reject(403, "NO_CONTROL", "set control: true")];
   follow();
   await until(() => expect(warnings.length).toBeGreaterThan(0));
   expect(warnings[0]).toContain("set control: true");
 });
 
 describe("a state that is read once", () => {
-  const read = () =>
-    readDesiredState(
-      {
-        clusterId: "b",
-        leaseSeconds: 60,
-        gateways: gateways.map(({ requests }) => requests),
-        state,
-        logger: { info() {}, warn() {}, error() {} },
-        backoff: { first: 1, most: 2 },
-      },
-      stop.signal,
-    );
-  const reject = (status: number, code: string) => (response: ServerResponse) =>
-    response
-      .writeHead(status, { "content-type": "application/json" })
-      .end(JSON.stringify({ code, message: "m" }));
+  const read = () => readDesiredState(optionsFor(2), stop.signal);
 
   test("is that of the first gateway that has it", async () => {
     gateways[0]!.answers = [reject(409, "CLUSTER_NOT_LIVE")];
