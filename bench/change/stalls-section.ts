@@ -133,23 +133,24 @@ async function prepareChanging(gateway: GatewayProcess, size: Size, stops: Stop[
   const endpoints = Array.from({ length: ONE_SERVICE[size] }, (_, index) =>
     namedEndpoint(addressOf(12_000_000 + index), `pod-${index}`),
   );
-  const key = `${LARGE_NAMESPACE}/one`;
+  const key = `${CHANGING}/one`;
   const exports = { [key]: headlessExport(Object.fromEntries(endpoints)) };
-  await changing.replace({ ...emptyCluster(CHANGING, [LARGE_NAMESPACE]), exports });
-  const load = await QueryLoad.start({
-    url: `${gateway.url}/dns-query`,
-    ca: gateway.ca,
-    perSecond: 50,
-    queries: [encodeQuery(`pod-1.${CHANGING}.one.${LARGE_NAMESPACE}.svc.clusterset.local`, "A")],
-  });
-  stops.push(() => load.stop());
+  await changing.replace({ ...emptyCluster(CHANGING, [CHANGING]), exports });
   const [member, endpoint] = endpoints[0]!;
-  return async () => () =>
-    load.during(async () => {
+  return async () => {
+    const load = await QueryLoad.start({
+      url: `${gateway.url}/dns-query`,
+      ca: gateway.ca,
+      perSecond: 50,
+      queries: [encodeQuery(`pod-1.${CHANGING}.one.${CHANGING}.svc.clusterset.local`, "A")],
+    });
+    return async () => {
       const end = performance.now() + PHASE[size];
       for (let ready = false; performance.now() < end; ready = !ready)
         await changing.patch({ exports: { [key]: memberPatch({ [member]: { ...endpoint, ready } }) } });
-    });
+      load.stop();
+    };
+  };
 }
 
 async function withBusyProcesses(count: number, work: () => Promise<unknown>): Promise<void> {
