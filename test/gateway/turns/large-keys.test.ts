@@ -103,6 +103,14 @@ describe("a large service", () => {
     reads.mockRestore();
   });
 
+  it("keeps 10,000 queries waiting, and is SERVFAIL for others", async () => {
+    const { until, askLate } = await openLarge();
+    const outcomes = Array.from({ length: 10_001 }, async () => (await askLate(FIRST)).outcome);
+    const answers = await until(Promise.all(outcomes));
+    expect(answers.filter((outcome) => outcome === "answer")).toHaveLength(10_000);
+    expect(answers.at(-1)).toBe("servfail");
+  });
+
   it("is answered with all that was acknowledged before the query, whatever changes while it is compiled", async () => {
     const anyStep = fc.oneof(
       fc.constantFrom("ask" as const, "patch" as const, "west" as const),
