@@ -58,14 +58,18 @@ export class KeyedScope {
     this.#units = new KeyedUnits(reader, settings.cacheBytes, settings.charactersInPlace);
   }
 
-  /** Has its world throw a `LargeKey` for each large key but these. @param units undefined: it compiles them */
+  /** Has its world throw a `LargeKey` for each large key but these. @param units undefined: it compiles large keys at once */
   lend(units: ReadonlyMap<string, KeptUnit> | undefined): void {
     this.#units.lent = units;
   }
 
-  /** Compiles a large key in turns with other work, as it is after this call. */
+  /** Compiles a large key in turns with other work: with every change that was there when this was called. */
   compile({ id, kind, key }: LargeKey, turns: Turns): Promise<KeptUnit> {
-    return this.#units.compile(id, turns, () => this.#current()?.compileIn(kind, key));
+    return this.#units.compile(id, turns, () => {
+      const world = this.#current();
+      const planned = world?.treeOf(kind);
+      return planned && world!.compile(planned, key);
+    });
   }
 
   /** Whether a cluster exists in the scope. */
@@ -153,13 +157,13 @@ const MOST_CHANGES = 1024;
 const DROPPED = -1;
 /** This many characters take some 3 ms to compile. */
 const CHARACTERS_IN_PLACE = 64 * 1024;
-/** Steps of a turn at most, where the clock does not move: as much as a turn of other work. */
+/** Steps of a turn at most: in a Worker the clock does not move while it computes. */
 const STEPS_AT_ONCE = 16;
 
 /** A unit that is compiled in turns. */
 interface OpenUnit {
   readonly unit: Promise<KeptUnit>;
-  /** Of the cache when it began; undefined before that: then it has all that changes. */
+  /** The version of the cache when compiling began; undefined before that: a change until then is in the unit. */
   version?: number;
 }
 
@@ -198,7 +202,7 @@ export class KeyedUnits implements UnitCache {
   #forgotten = 0;
   /** See `KeyedScope.lend`. */
   lent: ReadonlyMap<string, KeptUnit> | undefined;
-  /** Those that are compiled in turns, which happens one after the other: each takes a lot of memory. */
+  /** Units that are compiled in turns, one after the other: each needs a lot of memory meanwhile. */
   readonly #open = new Map<string, OpenUnit>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -250,7 +254,7 @@ export class KeyedUnits implements UnitCache {
   }
 
   /**
-   * Compiles a unit in turns, as it is after this call. It is kept unless it changes meanwhile.
+   * Compiles a unit in turns: with every change that was there when this was called. The cache keeps it unless the key changes meanwhile.
    * @param begin called when it has its turn
    */
   compile(id: string, turns: Turns, begin: () => Steps<CompiledUnit> | undefined): Promise<KeptUnit> {

@@ -66,8 +66,8 @@ export interface ScopedGateway extends DohGateway {
   /** What is answered from at `now` (Unix milliseconds, default: now). Undefined while names cannot be denied: nothing was pushed, or every lease expired. */
   current(now?: number): ServedWorld | undefined;
   /**
-   * Uses what is answered from. Where that needs large keys, which are compiled in turns with other work, it is used again, later.
-   * @param use called with undefined as `current` returns it, and where too much waits for large keys
+   * Calls a function with what `current` returns. If it needs a large key, that key is compiled in turns with other work, and the function is called again.
+   * @param use called with undefined, too, if too many calls wait for large keys
    */
   withNames<Result>(
     use: (served: ServedWorld | undefined, now: number) => Result,

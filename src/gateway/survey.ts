@@ -4,7 +4,7 @@ import { compareFindings, compareKeys, distinctFindings, namespaceOf } from "../
 import type { KeyWorld } from "../names/key-world.ts";
 import type { Objections } from "../names/services.ts";
 import { findingsInPods, findingsInZone, objectionsToService } from "../names/services.ts";
-import type { Steps } from "../zone/steps.ts";
+import { finish, type Steps } from "../zone/steps.ts";
 import type { Clock, Turns } from "./clock.ts";
 
 /** What is looked at in one step: a service of the clusterset, or what one cluster has under a key. */
@@ -215,7 +215,7 @@ export class Survey implements Objections, ScopeFollower {
 /** All of a world, in one turn, which takes as long as there are keys. */
 export function surveyOf(world: KeyWorld): Survey {
   const survey = new Survey(() => world);
-  Array.from(survey.update());
+  finish(survey.update());
   return survey;
 }
 

@@ -19,7 +19,7 @@ import {
   write16,
   write32,
 } from "../zone/record-block.ts";
-import { finish, ITEMS_AT_ONCE, type Steps } from "../zone/steps.ts";
+import { endsStep, finish, type Steps } from "../zone/steps.ts";
 import type { PlannedTree, ZoneContext } from "../zone/zone-context.ts";
 import { addressOf } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
@@ -315,7 +315,7 @@ export function* writeKey(
   const { nodes } = names;
   const order: { readonly index: number; readonly text: string }[] = [];
   for (let index = withApexes ? 0 : names.trees.length; index < nodes.length; index++) {
-    if (index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
+    if (endsStep(index)) yield;
     order.push({ index, text: orderText(nodes[index]!) });
   }
   order.sort((one, other) => (one.text < other.text ? -1 : 1));
@@ -323,7 +323,7 @@ export function* writeKey(
   const starts = new Uint32Array(nodes.length);
   const offsets = new Uint32Array(order.length);
   for (const [place, { index }] of order.entries()) {
-    if (place % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
+    if (endsStep(place)) yield;
     starts[index] = offsets[place] = writer.write(nodes[index]!);
   }
   return CompiledKey.of({

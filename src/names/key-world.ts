@@ -86,7 +86,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     if (kept !== undefined) return kept;
     const { charactersInPlace } = this.#cache;
     if (charactersInPlace !== undefined && this.entries.charactersOf(key) > charactersInPlace)
-      throw new LargeKey(id, kind, key);
+      throw new LargeKey(kind, key);
     const unit = { ...finish(this.compile(planned, key)), id, version: this.#cache.version };
     this.#cache.set(id, unit);
     return unit;
@@ -172,10 +172,9 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     return yield* compile(this.context, key, merged);
   }
 
-  /** The same by the kind of zone. */
-  *compileIn(kind: string, key: string): Steps<CompiledUnit> {
-    const planned = this.context.trees.find((one) => unitKind(one) === kind);
-    return planned === undefined ? NO_UNIT : yield* this.compile(planned, key);
+  /** A tree of a kind of zone. @param kind see `unitKind` */
+  treeOf(kind: string): PlannedTree | undefined {
+    return this.context.trees.find((planned) => unitKind(planned) === kind);
   }
 }
 
@@ -187,7 +186,8 @@ export class LargeKey extends MissingPart {
   readonly kind: string;
   readonly key: string;
 
-  constructor(id: string, kind: string, key: string) {
+  constructor(kind: string, key: string) {
+    const id = `${kind} ${key}`;
     super(`${id} is not compiled`);
     this.id = id;
     this.kind = kind;

@@ -19,7 +19,6 @@ import type { Mark } from "../names/key-changes.ts";
 import { type KeyWorld, NO_UNIT } from "../names/key-world.ts";
 import { withFirstOrders } from "../names/reverse-names.ts";
 import { listServices } from "../names/services.ts";
-import { unitKind } from "../names/zone-world.ts";
 import { sha256Of } from "../snapshot/parse.ts";
 import {
   type ListKind,
@@ -167,8 +166,7 @@ function partOf(
   at: number,
 ): Bytes | undefined {
   const unit = () => {
-    const zone = query("zone");
-    const planned = world.context.trees.find((tree) => unitKind(tree) === zone);
+    const planned = world.treeOf(query("zone"));
     return planned === undefined ? NO_UNIT : world.unitOf(planned, `${query("namespace")}/${query("label")}`);
   };
   switch (kind) {

@@ -1,8 +1,13 @@
 /** Long work in steps: other work has its turn between two of them (`gateway/clock.ts`, `Turns`). */
 export type Steps<Result = void> = Generator<void, Result>;
 
-/** Items of one step: what a step takes is some 0.1 ms. */
+/** Items of one step, which takes some 0.1 ms. */
 export const ITEMS_AT_ONCE = 64;
+
+/** Whether a step ends before an item, by its index. */
+export function endsStep(index: number): boolean {
+  return index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1;
+}
 
 /** Takes all steps at once. */
 export function finish<Result>(steps: Steps<Result>): Result {

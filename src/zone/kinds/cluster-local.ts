@@ -2,7 +2,7 @@ import { parseName, RecordType } from "../../dns/name.ts";
 import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
-import { ITEMS_AT_ONCE, type Steps } from "../steps.ts";
+import { endsStep, type Steps } from "../steps.ts";
 import {
   endpointLabel,
   isHostLabel,
@@ -125,7 +125,7 @@ function* compileHeadless(placed: PlacedService): Steps {
   for (const { ports, members } of inOrder(service.endpoints))
     for (const { address, hostname, ready } of inOrder(members)) {
       if (ready === false && service.publishNotReadyAddresses !== true) continue;
-      if (endpoints.length % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
+      if (endsStep(endpoints.length)) yield;
       const bytes = scope.address(address, reportedBy);
       if (bytes === undefined) continue;
       const label = endpointLabel(scope, hostname, bytes, reportedBy);

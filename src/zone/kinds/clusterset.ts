@@ -2,7 +2,7 @@ import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
-import { ITEMS_AT_ONCE, type Steps } from "../steps.ts";
+import { endsStep, type Steps } from "../steps.ts";
 import {
   clusterIdLabels,
   endpointLabel,
@@ -131,7 +131,7 @@ function* compileHeadless(scope: ServiceScope, service: ClustersetService, servi
   const endpoints: PlacedEndpoint[] = [];
   const labelsOf = new Map<string, readonly string[] | undefined>();
   for (const [index, { address, hostname, clusterId, reportedBy, ports }] of service.endpoints.entries()) {
-    if (index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
+    if (endsStep(index)) yield;
     const bytes = scope.address(address, reportedBy);
     if (bytes === undefined) continue;
     if (!labelsOf.has(clusterId)) labelsOf.set(clusterId, clusterIdLabels(clusterId));

@@ -2,7 +2,7 @@ import { formatAddress } from "../../dns/address.ts";
 import { MAX_LABEL_BYTES } from "../../dns/name.ts";
 import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
-import { ITEMS_AT_ONCE, type Steps } from "../steps.ts";
+import { endsStep, type Steps } from "../steps.ts";
 import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
 
 /** An endpoint of a headless service, with the node of its own name. */
@@ -49,7 +49,7 @@ export function* writeHeadless(
   const own = new RecordSets();
   const targets: PortTarget[] = [];
   for (const [index, { bytes, node, ports, reportedBy }] of endpoints.entries()) {
-    if (index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1) yield;
+    if (endsStep(index)) yield;
     own.addAddress(bytes, ttl, group);
     if (node !== undefined) for (const port of ports) targets.push({ port, node, reportedBy });
   }
@@ -64,7 +64,7 @@ function* writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]):
   let count = 0;
   for (const [node, sharing] of Map.groupBy(endpoints, (endpoint) => endpoint.node)) {
     if (node === undefined) continue;
-    if (++count % ITEMS_AT_ONCE === 0) yield;
+    if (endsStep(count++)) yield;
     const clusters = [...new Set(sharing.map(({ reportedBy }) => reportedBy))];
     const group = names.leaseGroup(clusters);
     const sets = new RecordSets();
@@ -124,7 +124,7 @@ function* collectPorts(
   // Endpoints of one EndpointSlice share their port objects.
   const judged = new Map<PortTarget["port"], ReturnType<typeof namePort>>();
   for (const { port, node, reportedBy } of targets) {
-    if (++count % ITEMS_AT_ONCE === 0) yield;
+    if (endsStep(count++)) yield;
     if (!judged.has(port)) judged.set(port, namePort(scope, serviceNode, port, reportedBy, byNode));
     const named = judged.get(port);
     if (named === undefined || node === undefined) continue;

@@ -23,7 +23,7 @@ export function* compileFederatedService(
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   const offers = offersOf(scope, service, clients);
   if (offers.length === 0) return;
-  const writer: NameWriter = { scope, origins: originsOf(tree, clients, distances), distances };
+  const writer: NameWriter = { scope, origins: originsOf(tree, clients, distances), distances, ordered: 0 };
   const stem = `${namespace}.${federation}.svc`;
   yield* writeName(writer, stem, [name], offers);
   for (const [clusterId, shard] of Map.groupBy(offers, (offer) => offer.clusterId)) {
@@ -40,6 +40,8 @@ interface NameWriter {
   /** The views that may have an order of their own, by their names. */
   readonly origins: readonly (readonly [view: string, origin: Origin])[];
   readonly distances: Distances;
+  /** Offers that were ordered in this step. */
+  ordered: number;
 }
 
 function originsOf(
@@ -91,28 +93,33 @@ function* writeHosts(writer: NameWriter, shardNode: number, shard: readonly Offe
 
 /** @param parent a node, or the labels of a namespace, see `ServiceScope.name` */
 function* writeName(
-  { scope, origins, distances }: NameWriter,
+  writer: NameWriter,
   parent: number | string,
   labels: readonly string[],
   offers: readonly Offer[],
 ): Steps<number | undefined> {
+  const { scope, origins, distances } = writer;
+  yield* countOrdered(writer, offers.length);
   const node = scope.name(parent, labels, offers[0]!.reportedBy);
   if (node === undefined) return undefined;
   const anybody = orderOffers(offers, undefined, distances);
   const variants = new Map<number, RecordSets>();
-  let count = 0;
   for (const [view, origin] of origins) {
-    count += offers.length;
-    if (count >= ITEMS_AT_ONCE) {
-      count = 0;
-      yield;
-    }
+    yield* countOrdered(writer, offers.length);
     const own = orderOffers(offers, origin, distances);
     if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
       variants.set(scope.tree.context.names.view(view), recordSets(scope, own));
   }
   scope.write(node, recordSets(scope, anybody), offers[0]!.reportedBy, variants);
   return node;
+}
+
+/** Ends a step after so many ordered offers, whatever names they are for. */
+function* countOrdered(writer: NameWriter, offers: number): Steps {
+  writer.ordered += offers;
+  if (writer.ordered < ITEMS_AT_ONCE) return;
+  writer.ordered = 0;
+  yield;
 }
 
 /** Addresses in their order; without any, a CNAME record to the first load balancer's host name. */

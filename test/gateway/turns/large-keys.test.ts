@@ -5,7 +5,9 @@ import { resolve } from "../../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, Endpoint } from "../../../src/snapshot/schema.ts";
 import { markText, readKey } from "../../../src/transfer/part-forms.ts";
 import { Primary } from "../../../src/transfer/primary.ts";
+import type { ZoneOptions } from "../../../src/zone/zone-plan.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import { worldOf } from "../../names/world-of.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { patchCluster, putSnapshot } from "../open-gateway.ts";
@@ -77,6 +79,16 @@ describe("a large service", () => {
     const context = { ...gateway.everything.current(now)!, view: undefined, now, rotation: 0 };
     const expected = resolve(encodeQuery(name, type), { ...context, outside: "refuse" })!;
     expect(decode(bytes)).toEqual(decode(expected.bytes));
+  });
+
+  it.each(["clusterset", "federation"])("is compiled in many steps in zones of the kind %s", (kind) => {
+    const count = 2000;
+    const many = Array.from({ length: count }, (_, index) => endpoint(index));
+    const federations = [{ name: "fed", zone: "federation." }];
+    const world = worldOf([headless("east", many)], { federations } as Partial<ZoneOptions>);
+    const steps = [...world.compile(world.treeOf(kind)!, "shop/many")].length;
+    // Its names are compiled, sorted and written.
+    expect(steps).toBeGreaterThan(2.9 * (count / 64));
   });
 
   it("has other queries answered while it is compiled, and is then kept", async () => {
