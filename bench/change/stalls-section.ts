@@ -146,9 +146,12 @@ async function prepareChanging(gateway: GatewayProcess, size: Size, stops: Stop[
     });
     return async () => {
       const end = performance.now() + PHASE[size];
-      for (let ready = false; performance.now() < end; ready = !ready)
-        await changing.patch({ exports: { [key]: memberPatch({ [member]: { ...endpoint, ready } }) } });
-      load.stop();
+      try {
+        for (let ready = false; performance.now() < end; ready = !ready)
+          await changing.patch({ exports: { [key]: memberPatch({ [member]: { ...endpoint, ready } }) } });
+      } finally {
+        load.stop();
+      }
     };
   };
 }

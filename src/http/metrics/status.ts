@@ -82,7 +82,7 @@ export interface StatusSource {
 }
 
 /** The most entries of a list. */
-const MOST_LISTED = 100;
+export const MOST_LISTED = 100;
 
 /** A gateway as its clients may see it, in JSON: what `/status` returns. */
 export type StatusReport = Written<typeof StatusSchema>;

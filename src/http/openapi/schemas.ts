@@ -33,9 +33,12 @@ export const ClusterResponse = ClusterState.extend({
   conflictCount: z
     .int()
     .nullable()
-    .meta({ description: "Null while they are not known yet, as the next three." }),
+    .meta({ description: "Null, as the list, until the gateway has compiled all services." }),
   conflicts: z.array(Conflict).nullable().meta({ description: "At most 100." }),
-  findingCount: z.int().nullable(),
+  findingCount: z
+    .int()
+    .nullable()
+    .meta({ description: "Null, as the list, until the gateway has compiled all services." }),
   findings: z.array(ClusterFinding).nullable().meta({ description: "At most 100." }),
 });
 

@@ -21,6 +21,7 @@ import {
   noResource,
   toApiError,
 } from "../messages/errors.ts";
+import { MOST_LISTED } from "../metrics/status.ts";
 import { BodyBudget, type PushLimits, readJsonBody, stageLines } from "./bodies.ts";
 import type { OpenDesired } from "./desired.ts";
 import { countChanges, countRemoval, LeaseRequest, parseMessage } from "./push-messages.ts";
@@ -248,9 +249,6 @@ async function describeCluster(gateway: PushGateway, clusterId: string): Promise
     findings: findings?.slice(0, MOST_LISTED) ?? null,
   };
 }
-
-/** Conflicts and findings of a status, at most. */
-const MOST_LISTED = 100;
 
 /** Clusters that are remembered; only those with a credential come so far. */
 const MOST_CLUSTERS = 20_000;
