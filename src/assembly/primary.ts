@@ -61,7 +61,13 @@ export async function openPrimary(
         const accounts = new Accounts(world);
         return {
           world,
-          merged: { accounts, explainer, turns: gateway.turns, survey: () => within.survey() },
+          merged: {
+            accounts,
+            explainer,
+            turns: gateway.turns,
+            withNames: within.withNames,
+            survey: () => within.survey(),
+          },
         };
       };
       return { gateway: within, listed };

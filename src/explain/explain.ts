@@ -2,9 +2,11 @@ import { RecordType, ResponseCode } from "../dns/name.ts";
 import type { Accounts } from "../names/services.ts";
 import { isInAnyZone } from "../resolve/in-zone.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
+import { endsStep, type Steps } from "../zone/steps.ts";
 import type { World } from "../zone/world.ts";
 import {
   clustersOfRecord,
+  type ExplainedRecord,
   type Explanation,
   foldedName,
   NOTHING,
@@ -36,10 +38,10 @@ const NOT_MERGED =
 
 /**
  * Explains an answer: which clusters its records come from and until when, who decides the service's properties, and what was perhaps meant where
- * there is no answer. Looks at nothing but the source.
+ * there is no answer, in steps. Looks at nothing but the source.
  * @throws {NameError} for a malformed name
  */
-export function explain(source: ExplainSource, question: AnsweredQuestion): Explanation {
+export function* explain(source: ExplainSource, question: AnsweredQuestion): Steps<Explanation> {
   const { world, merged } = source;
   const explainer = merged?.explainer;
   const accounts = explainer && merged?.accounts;
@@ -68,15 +70,22 @@ export function explain(source: ExplainSource, question: AnsweredQuestion): Expl
 
   const service = subject?.service;
   const viewName = frame.viewName(view);
-  const explained = accounts && service && explainer?.accountOf(accounts, service.key, viewName);
+  const explained =
+    accounts && service && explainer && (yield* explainer.accountOf(accounts, service.key, viewName));
   const { account, findings = [], omitted = [] } = explained ?? {};
   const reportersOf = account && subject && explainer?.reportersOf(account, subject, question.type, viewName);
+  yield;
   const clusters = new Set<string>();
-  const records = question.records.map(({ name, type, data }) => {
-    const dependsOn = clustersOfRecord(world, name, type, view);
+  const records: ExplainedRecord[] = [];
+  const ofSets = new Map<string, readonly string[]>();
+  for (const [index, { name, type, data }] of question.records.entries()) {
+    if (endsStep(index)) yield;
+    const id = `${name} ${type}`;
+    const dependsOn = ofSets.get(id) ?? clustersOfRecord(world, name, type, view);
+    ofSets.set(id, dependsOn);
     for (const clusterId of dependsOn) clusters.add(clusterId);
-    return { name, type, data, from: reportersOf?.({ type, data }) ?? dependsOn };
-  });
+    records.push({ name, type, data, from: reportersOf?.({ type, data }) ?? dependsOn });
+  }
   const served = subject && servedName(world, name, subject, view);
   return {
     ...judge(

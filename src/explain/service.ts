@@ -19,6 +19,7 @@ import { isLocalityView } from "../zone/frame.ts";
 import { portsIn } from "../zone/kinds/clusterset.ts";
 import { addressLabel, clusterIdLabels, isHostLabel, portLabels } from "../zone/kinds/endpoint-records.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
+import type { Steps } from "../zone/steps.ts";
 import {
   type ExplainedRecord,
   type ExplainedService,
@@ -76,12 +77,13 @@ const TOO_LARGE = {
   ],
 };
 
-function accountOf(accounts: Accounts, key: string, view: string | undefined): ExplainedAccount {
+function* accountOf(accounts: Accounts, key: string, view: string | undefined): Steps<ExplainedAccount> {
   // Its size would tell that a service exists which the view lacks.
   if (accounts.has(key, view) && accounts.world.entries.charactersOf(key) > MOST_CHARACTERS) return TOO_LARGE;
   const account = accounts.of(key, view);
+  yield;
   if (account.service !== undefined && sizeOfService(account.service) > MOST_SIZE) return TOO_LARGE;
-  return { account, findings: accounts.findingsOf(key, view), omitted: [] };
+  return { account, findings: yield* accounts.findingsOf(key, view), omitted: [] };
 }
 
 /** The types that a service's names have. */

@@ -184,7 +184,7 @@ export class KeyedUnits implements UnitCache {
   version = 0;
   droppedBytes = 0;
   readonly #reader: Reader;
-  readonly #charactersInPlace: number;
+  readonly charactersInPlace: number;
   readonly #units: LRUCache<string, KeptUnit>;
   readonly #negative = new LRUCache<string, KeptUnit>({
     max: MOST_NEGATIVE,
@@ -212,7 +212,7 @@ export class KeyedUnits implements UnitCache {
     charactersInPlace: number = CHARACTERS_IN_PLACE,
   ) {
     this.#reader = reader;
-    this.#charactersInPlace = charactersInPlace;
+    this.charactersInPlace = charactersInPlace;
     this.#units = new LRUCache<string, KeptUnit>({
       maxSize: bytes,
       sizeCalculation: sizeOf,
@@ -229,8 +229,8 @@ export class KeyedUnits implements UnitCache {
     return this.#units.calculatedSize;
   }
 
-  get charactersInPlace(): number | undefined {
-    return this.lent && this.#charactersInPlace;
+  get isLent(): boolean {
+    return this.lent !== undefined;
   }
 
   get(id: string): KeptUnit | undefined {

@@ -2,6 +2,7 @@ import { claimBucket, hexOf, Kind } from "../database/places.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { compareFindings, compareKeys, distinctFindings, namespaceOf } from "../merge/order.ts";
 import type { KeyWorld } from "../names/key-world.ts";
+import { reverseLosses } from "../names/reverse-losses.ts";
 import type { Objections } from "../names/services.ts";
 import { findingsInPods, findingsInZone, objectionsToService } from "../names/services.ts";
 import { finish, type Steps } from "../zone/steps.ts";
@@ -140,8 +141,9 @@ export class Survey implements Objections, ScopeFollower {
       if (this.#spreads.size > 0) yield* this.#noteAll(world, takeFirst(this.#spreads)[1]);
       else if (this.#pending.size > 0) yield* this.#lookAt(world, ...takeFirst(this.#pending));
       else if (this.#contested.isPending) {
-        yield* this.#contested.update(world);
+        // Before: while it looks, the lists are not those of now.
         this.#isListed = false;
+        yield* this.#contested.update(world);
       } else if (this.#isListed) return;
       else yield* this.#list(world);
       yield;
@@ -340,7 +342,7 @@ class ContestedServices {
     for (const key of this.#keys) {
       this.#keys.delete(key);
       const isContested = this.#bucketsOf.has(key) || this.#withRepeatedAddress.has(key);
-      const losses = isContested ? world.reverseLosses(key) : [];
+      const losses = isContested ? yield* reverseLosses(world, key) : [];
       if (losses.length === 0) this.#losses.delete(key);
       else this.#losses.set(key, losses);
       yield;

@@ -3,6 +3,7 @@ import type { Answered } from "../answer/answer-query.ts";
 import { explain } from "../explain/explain.ts";
 import { type Explanation, NOT_READY } from "../explain/explanation.ts";
 import type { Written } from "../explain/schema.ts";
+import { finish } from "../zone/steps.ts";
 import type { RuleAnswers } from "./doh/rule-answers.ts";
 import {
   answerQuestion,
@@ -25,10 +26,10 @@ export function createExplainRoute(clock: () => number): JsonRoute {
       return reject(request, "NOT_ACCEPTABLE", `this is ${JSON_TYPE}; Accept excludes it`);
     const question = readJsonQuestion(request.url);
     if ("error" in question) return reject(request, "INVALID_QUESTION", question.error);
-    return answerQuestion(request, answers, endpoint, question.query, (answered) => {
+    return answerQuestion(request, answers, endpoint, question.query, async (answered) => {
       const json = readAnswered(answered, answers.gateway, clock());
       if (json === undefined) return undefined;
-      const explanation = explainAnswer(answers, answered, json);
+      const explanation = await explainAnswer(answers, answered, json);
       const body = jsonBody(jsonExplanation(explanation, json, answered.view, clock()));
       return { type: JSON_TEXT, body, caching: "no-store" };
     });
@@ -41,12 +42,12 @@ interface ExplainedFrom {
   readonly gateway: Pick<RuleAnswers["gateway"], "status">;
 }
 
-/** Explains an answer to a client. @param json the answer, with one question */
-export function explainAnswer(
+/** Explains an answer to a client, in turns with other work. @param json the answer, with one question */
+export async function explainAnswer(
   { listed, gateway }: ExplainedFrom,
   answered: Pick<Answered, "view" | "isForwarded" | "origin">,
   json: JsonAnswer,
-): Explanation {
+): Promise<Explanation> {
   const served = listed();
   if (served === undefined) return NOT_READY;
   const leases = new Map(
@@ -54,7 +55,7 @@ export function explainAnswer(
       .status()
       .clusters.map(({ clusterId, live, expiresAt }) => [clusterId, live ? expiresAt : undefined]),
   );
-  return explain(
+  const steps = explain(
     { world: served.world, merged: served.merged, leaseOf: (clusterId) => leases.get(clusterId) },
     {
       ...json.Question[0]!,
@@ -64,6 +65,7 @@ export function explainAnswer(
       records: json.Answer ?? [],
     },
   );
+  return served.merged === undefined ? finish(steps) : served.merged.turns.run(steps);
 }
 
 /** The most records of one explanation. */

@@ -98,26 +98,27 @@ export function answerQuestion(
   { answerQuery, origins, reject }: RuleAnswers,
   endpoint: Endpoint,
   query: Uint8Array<ArrayBuffer>,
-  write: (answered: Answered) => WrittenAnswer | undefined,
+  write: (answered: Answered) => MaybePromise<WrittenAnswer | undefined>,
 ): MaybePromise<HttpResponse> {
   return andThen(answerQuery(request, query, endpoint), (answered) => {
     if (typeof answered === "string" || answered.retryAfter !== undefined)
       return rejectUnanswered(reject, request, answered);
-    const written = write(answered);
-    if (written === undefined)
-      return reject(request, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
-    const { type, body, caching } = written;
-    const crossOrigin = crossOriginHeaders(request, originsOfAnswer(origins, answered));
-    const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
-    const headers = {
-      ...crossOrigin,
-      "cache-control": caching,
-      "content-length": String(body.length),
-      "content-type": type,
-      "x-content-type-options": "nosniff",
-      vary: answered.variesByCredential ? varyByCredential(vary) : vary,
-    };
-    return { status: 200, headers, body };
+    return andThen(write(answered), (written) => {
+      if (written === undefined)
+        return reject(request, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
+      const { type, body, caching } = written;
+      const crossOrigin = crossOriginHeaders(request, originsOfAnswer(origins, answered));
+      const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
+      const headers = {
+        ...crossOrigin,
+        "cache-control": caching,
+        "content-length": String(body.length),
+        "content-type": type,
+        "x-content-type-options": "nosniff",
+        vary: answered.variesByCredential ? varyByCredential(vary) : vary,
+      };
+      return { status: 200, headers, body };
+    });
   });
 }
 

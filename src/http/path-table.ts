@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { readPathToken } from "../access/url-tokens.ts";
 import type { Endpoint } from "../answer/answer-query.ts";
 import type { OutsidePolicy } from "../forward/outside.ts";
 import { HTTPS } from "../resolve/message-writer.ts";
@@ -61,8 +62,9 @@ export function rowOf(path: string): PathRow {
   return ROWS.find(({ pattern }) => pattern.test(path)) ?? PAGE;
 }
 
-/** Whether a request is answered under overload, too. @param row of its path */
-export function isUrgent({ urgent }: PathRow, method: string): boolean {
+/** Whether a request is answered under overload, too, and before others that wait. @param path with or without a token in front */
+export function isUrgent(method: string, path: string): boolean {
+  const { urgent } = rowOf(readPathToken(path)?.url ?? path);
   if (urgent === "all" || urgent === "none") return urgent === "all";
   return (urgent === "reads") === (method === "GET" || method === "HEAD");
 }

@@ -1,5 +1,4 @@
 import { type ClientAddress, socketAddress } from "../access/client.ts";
-import { readPathToken } from "../access/url-tokens.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { Load } from "../limits/load.ts";
@@ -48,7 +47,7 @@ export function createRequestGate(
   const dnsPaths = new Set(parts.dnsPaths);
   const canWait = ({ method, url }: HttpRequest) => {
     const path = pathOf(url);
-    return !dnsPaths.has(path) && !isUrgent(rowOf(readPathToken(path)?.url ?? path), method);
+    return !dnsPaths.has(path) && !isUrgent(method, path);
   };
   if (rate === undefined && load === undefined && knowsHost === undefined) return undefined;
   return (request) => {

@@ -171,16 +171,31 @@ export class DatabaseEntries {
   /** The services for which clusters report an address that could have its reverse name. */
   claimsOn(address: Uint8Array): readonly AddressClaim[] {
     const hex = hexOf(address);
-    const claims = this.#rows.claimsIn(claimBucket(hex)).flatMap(({ cluster, text }) =>
-      // Most rows have other addresses.
-      this.#live.has(cluster) && text.includes(hex) ? readClaims(cluster, JSON.parse(text), hex) : [],
-    );
-    const seen = claims.filter((claim) =>
-      claimExists(this.#rows, this.#filter, claim, hex, (key) => this.isExported(key)),
-    );
-    return withFirstOrders(
-      seen.map(({ cluster: clusterId, name: key, basis, order }) => ({ clusterId, key, basis, order })),
-    );
+    return this.claimsIn(claimBucket(hex)).on(hex);
+  }
+
+  /** What clusters report of the addresses of a bucket: how many clusters, and for which services each address. */
+  claimsIn(bucket: string) {
+    const rows = this.#rows.claimsIn(bucket).filter(({ cluster }) => this.#live.has(cluster));
+    const read = new Map<string, Claims>();
+    const claimsOf = (cluster: string, text: string): Claims => {
+      const claims = read.get(cluster) ?? (JSON.parse(text) as Claims);
+      read.set(cluster, claims);
+      return claims;
+    };
+    const on = (hex: string): readonly AddressClaim[] => {
+      const claims = rows.flatMap(({ cluster, text }) =>
+        // Most rows have other addresses.
+        text.includes(hex) ? readClaims(cluster, claimsOf(cluster, text), hex) : [],
+      );
+      const seen = claims.filter((claim) =>
+        claimExists(this.#rows, this.#filter, claim, hex, (key) => this.isExported(key)),
+      );
+      return withFirstOrders(
+        seen.map(({ cluster: clusterId, name: key, basis, order }) => ({ clusterId, key, basis, order })),
+      );
+    };
+    return { clusters: rows.length, on };
   }
 
   /** Has namespaces of clusters looked up again. */

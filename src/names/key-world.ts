@@ -1,6 +1,5 @@
 import { Kind } from "../database/places.ts";
 import type { FoldedName } from "../dns/name.ts";
-import type { ClusterFinding } from "../merge/clusterset.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Zone } from "../zone/frame.ts";
@@ -18,7 +17,6 @@ import {
 } from "./compile-key.ts";
 import type { DatabaseEntries } from "./database-entries.ts";
 import type { AddressClaim } from "./entries.ts";
-import { holderOf, lossesOf } from "./reverse-names.ts";
 import { unitKind, ZoneWorld } from "./zone-world.ts";
 
 const NO_MERGED: MergedEntries = {
@@ -84,12 +82,22 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     const id = `${kind} ${key}`;
     const kept = this.#cache.get(id);
     if (kept !== undefined) return kept;
-    const { charactersInPlace } = this.#cache;
-    if (charactersInPlace !== undefined && this.entries.charactersOf(key) > charactersInPlace)
-      throw new LargeKey(kind, key);
+    if (this.#cache.isLent === true && this.#isLarge(key)) throw new LargeKey(kind, key);
     const unit = { ...finish(this.compile(planned, key)), id, version: this.#cache.version };
     this.#cache.set(id, unit);
     return unit;
+  }
+
+  /** The same in steps. A large key is not kept: what no query needs must not take the place of what queries do. */
+  *unitInSteps(planned: PlannedTree, key: string): Steps<CompiledUnit> {
+    const kept = this.#cache.get(`${unitKind(planned)} ${key}`);
+    if (kept !== undefined) return kept;
+    return this.#isLarge(key) ? yield* this.compile(planned, key) : this.unitOf(planned, key);
+  }
+
+  #isLarge(key: string): boolean {
+    const { charactersInPlace = Number.POSITIVE_INFINITY } = this.#cache;
+    return this.entries.charactersOf(key) > charactersInPlace;
   }
 
   locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | undefined {
@@ -112,17 +120,6 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     }
     this.#known.set(name, end, { tree, view, unit, location });
     return location;
-  }
-
-  /** The reverse names that a service does not have because another cluster reported the addresses first. */
-  reverseLosses(key: string): ClusterFinding[] {
-    const { reverse } = this.unitOf(this.context.trees[0]!, key);
-    return lossesOf(key, reverse, (address) => {
-      const claims = this.entries.claimsOn(address);
-      // Most addresses are of one cluster alone.
-      if (claims.every(({ clusterId }) => clusterId === claims[0]!.clusterId)) return undefined;
-      return holderOf(claims, (claim) => this.candidatesOf(claim, address, -1));
-    });
   }
 
   protected namesOf(planned: PlannedTree, namespace: string, label: string): KeptUnit {
@@ -209,8 +206,10 @@ export interface UnitCache {
   readonly version?: number;
   /** Bytes of all units that it kept once, and keeps no more, about. */
   readonly droppedBytes?: number;
-  /** Characters of a key that is compiled in place for a query; undefined where all are. */
+  /** Characters of a key that is compiled in place; undefined where all are. */
   readonly charactersInPlace?: number | undefined;
+  /** Whether what needs a larger key has to wait for it. */
+  readonly isLent?: boolean;
   get(id: string): KeptUnit | undefined;
   set(id: string, unit: KeptUnit): void;
 }

@@ -1,5 +1,3 @@
-import { formatAddress } from "../dns/address.ts";
-import type { ClusterFinding } from "../merge/clusterset.ts";
 import { compareText } from "../merge/order.ts";
 import { compareCandidates, type ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import type { AddressClaim } from "./entries.ts";
@@ -11,7 +9,7 @@ export type WantedNames = readonly (readonly [address: Uint8Array, candidate: Re
 type CandidatesOf = (claim: AddressClaim) => readonly ReverseCandidate[];
 
 /** The claim that an address belongs to. */
-interface Holding {
+export interface Holding {
   readonly claim: AddressClaim;
   /**
    * Why it has no reverse name: `hidden`: another cluster decides the type of the service, or where its addresses come from. `lost`: nobody knows which of several clusters
@@ -21,9 +19,6 @@ interface Holding {
   /** The record; undefined if it has none. */
   readonly candidate?: ReverseCandidate;
 }
-
-/** Addresses that one finding lists. */
-const MOST_LISTED = 5;
 
 /**
  * Whose an address is, for all views: that of the first live cluster that reports it by its own export, whether or not it has a record now. A record that depends on what other clusters
@@ -114,39 +109,6 @@ export function candidatesFor(wanted: WantedNames, address: Uint8Array): readonl
   return wanted.flatMap(([bytes, candidate]) => (isSameAddress(bytes, address) ? candidate : []));
 }
 
-/**
- * The reverse names that a service does not have because another cluster reported the addresses first: a finding for each cluster that would
- * have them.
- * @param key `<namespace>/<name>` @param wanted what the key wants @param holderOn whose an address is; undefined where no other cluster claims it
- */
-export function lossesOf(
-  key: string,
-  wanted: WantedNames,
-  holderOn: (address: Uint8Array) => Holding | undefined,
-): ClusterFinding[] {
-  const seen = new Set<string>();
-  const losses = new Map<string, [address: Uint8Array, holding: Holding][]>();
-  for (const [address, { source, label }] of wanted) {
-    const [loser] = source.claimants;
-    const id = `${address} ${source.claimants}`;
-    if (loser === undefined || source.view !== undefined || seen.has(id)) continue;
-    seen.add(id);
-    const holding = holderOn(address);
-    if (holding === undefined || (holding.without !== "lost" && holding.claim.clusterId === loser)) continue;
-    if (holding.candidate !== undefined && nameOf(holding.candidate) === nameOf({ source, label })) continue;
-    losses.set(loser, [...(losses.get(loser) ?? []), [address, holding]]);
-  }
-  const slash = key.indexOf("/");
-  return Array.from(losses, ([clusterId, lost]) => ({
-    clusterId,
-    reason: "ReverseNameTaken",
-    kind: "Service",
-    namespace: key.slice(0, slash),
-    name: key.slice(slash + 1),
-    message: describeLosses(lost),
-  }));
-}
-
 function textOf({ clusterId, key }: AddressClaim): string {
   return `${clusterId} ${key}`;
 }
@@ -156,33 +118,11 @@ function compareNumbers(one: number, other: number): number {
   return one === other ? 0 : one - other;
 }
 
-function nameOf({ source, label }: ReverseCandidate): string {
-  return [label, ...source.above].join(".");
-}
-
 /** From the end, which differs most. */
 function isSameAddress(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   for (let index = one.length - 1; index >= 0; index--) if (one[index] !== other[index]) return false;
   return true;
-}
-
-function describeLosses(losses: [address: Uint8Array, holding: Holding][]): string {
-  const lowest = losses.sort(([one], [other]) => compareAddresses(one, other)).slice(0, MOST_LISTED);
-  const lines = lowest.map(([address, { claim, without }]) => {
-    const text = formatAddress(address);
-    if (without === "lost")
-      return `${text} (the gateway lost which cluster reported it first: it has no reverse name until one cluster alone reports it)`;
-    const hidden = without === "hidden" ? ", which has no reverse names now" : "";
-    return `${text} is of ${claim.key} in ${JSON.stringify(claim.clusterId)}${hidden}`;
-  });
-  const more = losses.length - lines.length;
-  return `other clusters had the reverse names first: ${lines.join(", ")}${more > 0 ? `, and of ${more} more addresses` : ""}`;
-}
-
-/** IPv4 first. */
-function compareAddresses(one: Uint8Array, other: Uint8Array): number {
-  return one.length - other.length || compareText(String.fromCharCode(...one), String.fromCharCode(...other));
 }
 
 /**

@@ -18,6 +18,7 @@ import { compilePods, mergeViews } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";
 import type { KeyEntries } from "./entries.ts";
 import type { KeyWorld } from "./key-world.ts";
+import { reverseLosses } from "./reverse-losses.ts";
 import type { ServiceListing } from "./service-listing.ts";
 
 /** What a cluster has in a service. */
@@ -68,7 +69,7 @@ export function* listServices(
     if (view !== undefined && !accounts.has(key, view)) continue;
     total++;
     if (total <= offset || services.length >= most) continue;
-    const unit = world.unitOf(tree!, key);
+    const unit = yield* world.unitInSteps(tree!, key);
     // No part counts.
     if (!unit.hasService) total--;
     else services.push({ ...listingOf(unit.key, key, view), hasConflict: unit.conflicts.length > 0 });
@@ -200,7 +201,7 @@ export class Accounts {
    * What clusters report, and what merging and compiling find, of objects with a name: by cluster id, kind, reason and message. A view lacks those of clusters whose
    * part it does not have. @param view its name; undefined for outside
    */
-  findingsOf(key: string, view?: string): ClusterFinding[] {
+  *findingsOf(key: string, view?: string): Steps<ClusterFinding[]> {
     const world = this.world;
     const { entries, context } = world;
     const bucket = findingsKeyOf(key);
@@ -208,12 +209,12 @@ export class Accounts {
     const federation = context.trees.find(({ plan }) => plan.kind === "federation");
     for (const tree of context.trees)
       if (tree.plan.kind !== "federation" || tree === federation)
-        findings.push(...world.unitOf(tree, key).findings);
+        findings.push(...(yield* world.unitInSteps(tree, key)).findings);
     const entriesOfAll = this.#entriesOf(key);
     const all = entriesOfAll.contributions;
     const seen = this.#inView(key, entriesOfAll, view).contributions;
     // Lost reverse names name services of others, which the view may lack.
-    if (seen === all) findings.push(...world.reverseLosses(key));
+    if (seen === all) findings.push(...(yield* reverseLosses(world, key)));
     const hidden = new Set(seen === all ? [] : all.map(({ clusterId }) => clusterId));
     for (const one of seen) if (hasPart(one) || one.clusterId === view) hidden.delete(one.clusterId);
     const own = findings.filter(

@@ -145,19 +145,33 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     address: Uint8Array,
     view: number,
   ): readonly ReverseCandidate[] {
-    const { key, basis, clusterId } = claim;
-    const planned =
-      basis === "local" ? this.context.treeByKey.get(localTree(clusterId)) : this.context.trees[0]!;
-    const [namespace, label] = [namespaceOf(key), nameOf(key)];
-    if (planned === undefined || !isKeyLabel(namespace) || !isKeyLabel(label)) return [];
+    const planned = this.treeOfClaim(claim);
+    if (planned === undefined) return [];
+    const [namespace, label] = [namespaceOf(claim.key), nameOf(claim.key)];
     const unit = this.reverseOf(planned, namespace, label);
     const candidates = candidatesFor(unit.reverse, address);
     if (!unit.hasAudiences || candidates.length === 0) return candidates;
-    const names = this.namesOf(planned, namespace, label);
+    return this.visible(candidates, this.namesOf(planned, namespace, label), planned, address, view);
+  }
+
+  /** The candidates whose names have the address in a view. Where all views have the same exports, all do. */
+  visible(
+    candidates: readonly ReverseCandidate[],
+    { key }: { readonly key: CompiledKey | undefined },
+    planned: PlannedTree,
+    address: Uint8Array,
+    view: number,
+  ): readonly ReverseCandidate[] {
     const viewName = this.frame.viewName(view);
     return candidates.filter(
-      (one) => names.key?.hasAddress(planned.key, nameOfCandidate(one, address), address, viewName) === true,
+      (one) => key?.hasAddress(planned.key, nameOfCandidate(one, address), address, viewName) === true,
     );
+  }
+
+  /** The tree that has the names of a claim's service; undefined if none has. */
+  treeOfClaim({ key, basis, clusterId }: AddressClaim): PlannedTree | undefined {
+    if (!isKeyLabel(namespaceOf(key)) || !isKeyLabel(nameOf(key))) return undefined;
+    return basis === "local" ? this.context.treeByKey.get(localTree(clusterId)) : this.context.trees[0]!;
   }
 
   /** Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there. */

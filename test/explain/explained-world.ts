@@ -1,4 +1,5 @@
 import { type ExplainSource, explain } from "../../src/explain/explain.ts";
+import type { Explanation } from "../../src/explain/explanation.ts";
 import { SERVICE_EXPLAINER } from "../../src/explain/service.ts";
 import { LeaseTables } from "../../src/gateway/leases.ts";
 import { readAnswer } from "../../src/http/json.ts";
@@ -7,6 +8,7 @@ import { KeyWorld } from "../../src/names/key-world.ts";
 import { Accounts } from "../../src/names/services.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { finish } from "../../src/zone/steps.ts";
 import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
 import { entriesOf, type Ranked } from "../names/entries-of.ts";
 import { encodeQuery } from "../resolve/ask.ts";
@@ -23,7 +25,7 @@ export interface ExplainedWorld {
     view?: string,
   ): {
     readonly json: ReturnType<typeof readAnswer>;
-    readonly explanation: ReturnType<typeof explain>;
+    readonly explanation: Explanation;
   };
 }
 
@@ -59,7 +61,7 @@ export function explainedWorld(
       })!;
       const json = readAnswer(answer.bytes, "");
       const question = { ...json.Question[0]!, view, isForwarded: false, status: json.Status };
-      const explanation = explain(source, { ...question, records: json.Answer ?? [] });
+      const explanation = finish(explain(source, { ...question, records: json.Answer ?? [] }));
       return { json, explanation };
     },
   };

@@ -15,6 +15,7 @@ import type { KeyWorld } from "../../names/key-world.ts";
 import { type ListedRecord, listRecords } from "../../names/listing.ts";
 import { Accounts } from "../../names/services.ts";
 import { resolve } from "../../resolve/resolve.ts";
+import { finish } from "../../zone/steps.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
 import { printable } from "../node/process.ts";
 import { type PinFlags, readGrant, readPins } from "./flags.ts";
@@ -322,7 +323,7 @@ function answerOffline(
   );
   if (!needsExplanation(flags)) return { answer, explanation: undefined };
   const { name, type } = answer.Question[0]!;
-  const explanation = explain(
+  const steps = explain(
     {
       world,
       merged: { accounts: new Accounts(world), explainer: SERVICE_EXPLAINER },
@@ -332,7 +333,7 @@ function answerOffline(
   );
   // Without a gateway there are no leases.
   const json = jsonExplanation(
-    { ...explanation, leases: [] },
+    { ...finish(steps), leases: [] },
     answer,
     { cluster: view, isPrivate: false },
     0,

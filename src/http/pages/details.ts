@@ -147,7 +147,7 @@ async function serviceFacts(
     addresses: [...v4.records, ...v6.records],
     addressCount: v4.recordCount + v6.recordCount,
     endpoints: [...targets],
-    listing: parts.directory.service(namespace, name, v4.view.cluster),
+    listing: await parts.directory.service(namespace, name, v4.view.cluster),
     leases: [...leases.values()],
     explanation: v4,
   };

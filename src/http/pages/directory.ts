@@ -2,6 +2,7 @@ import { Kind } from "../../database/places.ts";
 import { NOT_READY } from "../../explain/explanation.ts";
 import type { ServiceExplainer } from "../../explain/service.ts";
 import type { Turns } from "../../gateway/clock.ts";
+import type { ScopedGateway } from "../../gateway/scoped-gateway.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
 import type { ServiceListing } from "../../names/service-listing.ts";
@@ -99,6 +100,7 @@ interface Merged {
   /** Default: services are not explained. */
   readonly explainer?: ServiceExplainer | undefined;
   readonly turns: Turns;
+  readonly withNames: ScopedGateway["withNames"];
   /** Undefined where it takes too long. */
   survey(): Promise<Objections | undefined>;
 }
@@ -129,9 +131,15 @@ export function createDirectory(listed: () => Listed | undefined) {
   };
   return {
     /** A service as it is in a view; undefined if it is not served there, or not in memory. @param view a cluster id; undefined for outside */
-    service(namespace: string, name: string, view: string | undefined): ServiceListing | undefined {
+    async service(
+      namespace: string,
+      name: string,
+      view: string | undefined,
+    ): Promise<ServiceListing | undefined> {
       const now = listed();
-      return now && serviceAt(now.world, `${namespace}/${name}`, view);
+      const read = (served: Pick<Listed, "world"> | undefined) =>
+        served && serviceAt(served.world, `${namespace}/${name}`, view);
+      return now?.merged === undefined ? read(now) : now.merged.withNames(read);
     },
     /** What a cluster exports, by name. */
     async cluster(clusterId: string, range: ListRange): Promise<ClusterExports | Missing> {

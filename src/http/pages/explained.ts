@@ -46,7 +46,7 @@ export async function explainedAnswer(
   const now = clock();
   const json = readAnswered(answered, gateway, now);
   if (json === undefined) return { error: "another name server sent an unreadable answer" };
-  const explanation = explainAnswer({ listed, gateway }, answered, json);
+  const explanation = await explainAnswer({ listed, gateway }, answered, json);
   return {
     query,
     json,

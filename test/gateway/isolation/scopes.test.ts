@@ -91,14 +91,15 @@ function explanationsOf(
   views: readonly (string | undefined)[],
   shownAs?: string,
 ) {
-  return asked.flatMap(({ text, query }) =>
-    views.map((view) => {
+  const explanations = asked.flatMap(({ text, query }) =>
+    views.map(async (view) => {
       const json = readAnswer(answerNow(gateway, query, view, now).bytes, "");
       const from = { listed: () => listedOf(whole, gateway), gateway };
-      const explanation = explainAnswer(from, { view: viewOf(view), isForwarded: false }, json);
+      const explanation = await explainAnswer(from, { view: viewOf(view), isForwarded: false }, json);
       return `${text} ${shownAs ?? view} ${JSON.stringify(explanation)}`;
     }),
   );
+  return Promise.all(explanations);
 }
 
 function viewOf(view: string | undefined): View {
@@ -266,8 +267,8 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
         const expected = answersOf(alone.gateway.everything, now, some, VIEWS);
         expect(answersOf(scoped, now, some, VIEWS)).toEqual(expected);
         const explained = some.filter((_, index) => index % 16 === 0);
-        const explanations = explanationsOf(alone, alone.gateway.everything, now, explained, VIEWS);
-        expect(explanationsOf(full, scoped, now, explained, VIEWS)).toEqual(explanations);
+        const explanations = await explanationsOf(alone, alone.gateway.everything, now, explained, VIEWS);
+        expect(await explanationsOf(full, scoped, now, explained, VIEWS)).toEqual(explanations);
         counts.explained += explanations.filter((one) => one.includes('"decidedBy"')).length;
         counts.suggested += explanations.filter((one) => one.includes('"because"')).length;
         const alike = await seen(alone, alone.gateway.everything);
@@ -291,8 +292,8 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
         answersOf(alone.gateway.everything, now, asked, ["west", "west"], "west"),
       );
       const few = asked.filter((_, index) => index % 30 === 0);
-      expect(explanationsOf(full, asWest, now, few, ["west"])).toEqual(
-        explanationsOf(alone, alone.gateway.everything, now, few, ["west"]),
+      expect(await explanationsOf(full, asWest, now, few, ["west"])).toEqual(
+        await explanationsOf(alone, alone.gateway.everything, now, few, ["west"]),
       );
       expect(CLUSTERS.filter((id) => asWest.hasCluster(id))).toEqual(
         alone.gateway.everything.hasCluster("west") ? ["west"] : [],

@@ -113,12 +113,15 @@ export async function accessWorld({
       return { gateway: within, listed, pages: { directory: createDirectory(listed) } };
     },
   });
-  const ask = (path: string, shown: Shown = {}, init: RequestInit = {}): Promise<Response> => {
+  const ask = async (path: string, shown: Shown = {}, init: RequestInit = {}): Promise<Response> => {
     const { host = "gateway.example", prefix = "", authorization, client } = shown;
     const headers = new Headers(init.headers);
     if (authorization !== undefined) headers.set("authorization", authorization);
     const request = new Request(`https://${host}${prefix}${path}`, { ...init, headers });
-    return Promise.resolve(app.fetch(request, client));
+    const response = app.fetch(request, client);
+    // Pages and explanations are made in turns.
+    if (response instanceof Promise) await clock.advance(0);
+    return response;
   };
   return { app, accessRules, access, ask, clock, counters, errors, gateway };
 }

@@ -70,5 +70,6 @@ export function listedOf({ turns }: Gateway, within: ScopedGateway): Listed | un
   if (served === undefined) return undefined;
   const { world } = served;
   const accounts = new Accounts(world);
-  return { world, merged: { accounts, explainer: SERVICE_EXPLAINER, turns, survey: () => within.survey() } };
+  const { withNames, survey } = within;
+  return { world, merged: { accounts, explainer: SERVICE_EXPLAINER, turns, withNames, survey } };
 }

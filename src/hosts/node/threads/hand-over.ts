@@ -1,6 +1,7 @@
 import type { MessagePort, Transferable } from "node:worker_threads";
 import type { Client } from "../../../access/client.ts";
-import type { HttpResponse } from "../../../http/messages/message.ts";
+import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
+import { isUrgent } from "../../../http/path-table.ts";
 import {
   type Application,
   type FetchHandler,
@@ -11,8 +12,8 @@ import {
 } from "../server/answer-request.ts";
 
 /**
- * Requests that a thread has handed over and the main thread has not begun with. Above it they wait here, where those whose clients have gone
- * are dropped: otherwise a client that sends requests and leaves would keep the main thread busy for minutes.
+ * Requests that a thread has handed over and the main thread has not begun with, of those that can wait and of the urgent ones. Above it they wait here,
+ * where those whose clients have gone are dropped: otherwise a client that sends requests and leaves would keep the main thread busy for minutes.
  */
 const MOST_UNTAKEN = 64;
 
@@ -26,9 +27,8 @@ const CLIENT_GONE: HttpResponse = { status: 503, headers: {}, body: null };
 export class HandOver {
   readonly #port: MessagePort;
   readonly #waiting = new Map<number, (response: HandedResponse) => void>();
-  readonly #untaken = new Set<number>();
-  /** Requests that wait for room, in order. */
-  readonly #queue: (() => void)[] = [];
+  readonly #urgent = new Lane();
+  readonly #others = new Lane();
   #last = 0;
 
   constructor(port: MessagePort) {
@@ -47,24 +47,26 @@ export class HandOver {
     const url = targetOf(request);
     if (typeof url !== "string") return url;
     const { method, rawHeaders: headers } = request;
+    const urgent = isUrgent(method, pathOf(request.url));
+    const lane = urgent ? this.#urgent : this.#others;
     // Members of the client are getters, which cannot be posted.
     const { address, certificate, certificateIdentity, location }: Client = request.client;
     const client = { address, certificate, certificateIdentity, location };
     const arrived = mayHaveBody(method) ? await request.arrivedBody(MOST_WHOLE_BYTES) : null;
-    if (this.#untaken.size >= MOST_UNTAKEN || this.#queue.length > 0) {
-      await new Promise<void>((resolve) => this.#queue.push(resolve));
+    if (lane.isFull) {
+      await lane.room();
       if (request.isClosed) {
-        this.#next();
+        lane.next();
         return CLIENT_GONE;
       }
     }
     const id = ++this.#last;
     const body = arrived === undefined ? request.bodyStream() : arrived;
-    const handed: HandedRequest = { id, method, url, headers, client, body };
+    const handed: HandedRequest = { id, urgent, method, url, headers, client, body };
     return new Promise<HandedResponse>((resolve) => {
       this.#port.postMessage(handed, transferred(body) as Transferable[]);
       this.#waiting.set(id, resolve);
-      this.#untaken.add(id);
+      lane.untaken.add(id);
       request.whenGone(() => this.#gone(id));
     });
   };
@@ -74,10 +76,26 @@ export class HandOver {
   }
 
   #taken(id: number): void {
-    if (this.#untaken.delete(id)) this.#next();
+    for (const lane of [this.#urgent, this.#others]) if (lane.untaken.delete(id)) lane.next();
+  }
+}
+
+/** Requests that wait for the main thread. */
+class Lane {
+  readonly untaken = new Set<number>();
+  /** Those that wait for room, in order. */
+  readonly #queue: (() => void)[] = [];
+
+  get isFull(): boolean {
+    return this.untaken.size >= MOST_UNTAKEN || this.#queue.length > 0;
   }
 
-  #next(): void {
+  /** Resolves when it is the turn of this one. */
+  room(): Promise<void> {
+    return new Promise((resolve) => this.#queue.push(resolve));
+  }
+
+  next(): void {
     this.#queue.shift()?.();
   }
 }
@@ -87,6 +105,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** A request that an answering thread hands to the main thread. */
 export interface HandedRequest {
   readonly id: number;
+  /** See `isUrgent`. */
+  readonly urgent: boolean;
   readonly method: string;
   readonly url: string;
   /** Names and values in turn. */
@@ -116,7 +136,7 @@ export function transferred(
 }
 
 /**
- * Answers the requests that an answering thread hands over.
+ * Answers the requests that an answering thread hands over, urgent ones first.
  * @param ended aborts when the thread has ended: then bodies that it would have sent or read end with an error
  */
 export function answerHanded(
@@ -126,9 +146,11 @@ export function answerHanded(
   onError: (error: unknown) => void,
 ): void {
   const clients = new Map<number, AbortController>();
+  const urgent: HandedRequest[] = [];
+  const others: HandedRequest[] = [];
   const answer = async ({ id, method, url, headers, client, body }: HandedRequest): Promise<void> => {
-    const gone = new AbortController();
-    clients.set(id, gone);
+    const gone = clients.get(id)!;
+    if (gone.signal.aborted) return port.postMessage({ ...CLIENT_GONE, id });
     const request = new Request(url, {
       method,
       headers: headersOf(headers),
@@ -145,11 +167,7 @@ export function answerHanded(
     const message: HandedResponse = { ...response, id, stream };
     port.postMessage(message, transferred(stream ?? response.body) as Transferable[]);
   };
-  port.on("message", (request: HandedRequest | GoneClient) => {
-    if ("gone" in request) {
-      clients.get(request.gone)?.abort();
-      return;
-    }
+  const begin = (request: HandedRequest): void => {
     let isAnswered = false;
     answer(request)
       .catch((error) => {
@@ -164,6 +182,21 @@ export function answerHanded(
     setImmediate(() => {
       if (!isAnswered) port.postMessage({ taken: request.id } satisfies TakenRequest);
     });
+  };
+  // One in each turn of the event loop: a port gives up to 1,000 messages, more of which arrive meanwhile, before sockets and timers have their turns.
+  const takeNext = (): void => {
+    const request = urgent.shift() ?? others.shift()!;
+    if (urgent.length + others.length > 0) setImmediate(takeNext);
+    begin(request);
+  };
+  port.on("message", (request: HandedRequest | GoneClient) => {
+    if ("gone" in request) {
+      clients.get(request.gone)?.abort();
+      return;
+    }
+    clients.set(request.id, new AbortController());
+    if (urgent.length + others.length === 0) setImmediate(takeNext);
+    (request.urgent ? urgent : others).push(request);
   });
 }
 
