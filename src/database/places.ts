@@ -91,6 +91,11 @@ export function hexOf(address: Uint8Array): string {
   return hex;
 }
 
+/** The bytes of an address, or of others. @param hex of `hexOf` */
+export function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
+}
+
 /** The bucket of `claim` that has an address: 64 neighbours share one, so that a pod is not a row. @param hex the address */
 export function claimBucket(hex: string): string {
   return hex.slice(0, -2) + (Number.parseInt(hex.slice(-2), 16) >>> 6);

@@ -80,8 +80,9 @@ export class Outside {
     isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#parts.localZones.find(query.name);
-    // Without a generation the gateway does not know its own names, nor the reverse names of its addresses.
-    if (!isKnown && (local?.kind === "own" || isInArpa(query.name))) return { answer: given };
+    // Without a generation the gateway does not know its own names, nor the zones of clusters, nor the reverse names of its addresses.
+    if (!isKnown && (local?.kind === "own" || local?.kind === "nxdomain" || isInArpa(query.name)))
+      return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {
       forwarder?.counters.results.hit("local");

@@ -217,6 +217,12 @@ export class AnsweringState {
     return now;
   }
 
+  /** Clusters whose lease ended, which the database does not say, and since when: what follows its log may answer their names. */
+  *unwritten(): Generator<readonly [clusterId: string, since: number]> {
+    for (const [id, { expiresAt }] of this.#expired)
+      if (this.#rows.get(id)?.state === "live") yield [id, unixTime(this.#parts.clock, expiresAt)];
+  }
+
   #answersIn(visibility: Visibility): ScopedGateway {
     const { names, reader, clock, queries, catchUp, store, behindSince = () => undefined } = this.#parts;
     const { turns = new Turns(clock) } = this.#parts;

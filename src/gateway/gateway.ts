@@ -85,6 +85,8 @@ export class Gateway {
   readonly #feeds: ReadonlyMap<string, DesiredFeed>;
   /** By cluster: who pushes beside the worker that holds its lease. */
   readonly #contentions = new Map<string, Contention>();
+  /** Clusters whose end of lease is being written. */
+  readonly #ending = new Set<string>();
   #isClosed = false;
 
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
@@ -365,6 +367,15 @@ export class Gateway {
     }
   }
 
+  /** Ends leases in the database that ended: where that failed, it is tried again with the next change. */
+  #endLeases(): void {
+    for (const [cluster] of this.state.unwritten()) {
+      if (this.#ending.has(cluster)) continue;
+      this.#ending.add(cluster);
+      void this.#attempt({ kind: "expiry", cluster }).finally(() => this.#ending.delete(cluster));
+    }
+  }
+
   /** Takes over what was applied to the database, whichever gateway took it. */
   #applied(applied: Applied): void {
     const { id: clusterId, state, meta } = applied.cluster;
@@ -377,6 +388,7 @@ export class Gateway {
     if (event !== undefined) this.#parts.onEvent(event);
     if (after !== undefined && meta !== undefined) this.#backlog.takenElsewhere(clusterId, meta.renewedAt);
     if (before !== undefined && state === "expired") this.#noteExpired(clusterId, before);
+    this.#endLeases();
     this.#changed();
   }
 
@@ -399,7 +411,7 @@ export class Gateway {
 
   #expired(clusterId: string, meta: ClusterMeta): void {
     this.#noteExpired(clusterId, meta);
-    void this.#attempt({ kind: "expiry", cluster: clusterId });
+    this.#endLeases();
     this.#removeExpired();
   }
 

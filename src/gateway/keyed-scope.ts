@@ -117,7 +117,9 @@ export class KeyedScope {
   /** Takes over a change of some keys of a cluster. */
   changed(cluster: string, keys: readonly string[]): void {
     if (!this.has(cluster)) return;
-    this.#counts.clear();
+    // Where imports are hidden, those of others may rest on what this cluster exports.
+    if (this.filter?.hidesImports === true) this.#counts.clear();
+    else this.#counts.delete(cluster);
     if (keys.includes("")) this.#world = undefined;
     if (keys.some((key) => key.endsWith("/"))) this.#entries?.namespacesChanged();
     this.#units.changed(cluster, keys);

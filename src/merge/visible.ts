@@ -48,6 +48,8 @@ export function createEntryFilter(visibility: Visibility) {
     hidesAddresses: addresses !== undefined,
     /** Whether an import may not exist in a namespace that does. */
     hidesImports: clusters !== undefined,
+    /** Whether an address may be one of a service. */
+    mayHaveAddress: (address: Uint8Array) => addresses?.isInRanges(address) !== false,
     hasCluster: (clusterId: string) => clusters?.has(clusterId) ?? true,
     hasNamespace,
     exported(key: string, service: ExportedService): ExportedService | undefined {
@@ -102,11 +104,9 @@ function createVisibleAddresses(visibility: Visibility) {
   const ranges = addressRanges && parseAddressRanges(addressRanges);
   const sources = addressSources && new Set<VisibleAddressSource>(addressSources);
   const comesFrom = (source: VisibleAddressSource) => sources?.has(source) ?? true;
-  const isInRanges = (text: string) => {
-    if (ranges === undefined) return true;
-    const bytes = parseAddress(text);
-    return bytes !== undefined && ranges.some((range) => isInRange(bytes, range));
-  };
+  const isAnywhere = (bytes: Uint8Array | undefined) =>
+    bytes !== undefined && ranges!.some((range) => isInRange(bytes, range));
+  const isInRanges = (text: string) => ranges === undefined || isAnywhere(parseAddress(text));
   const domains = targets?.map(canonicalDomain);
   const isTarget = (name: string) => domains === undefined || isInAny(canonicalDomain(name), domains);
   const has = (source: VisibleAddressSource) => (text: string) => comesFrom(source) && isInRanges(text);
@@ -151,6 +151,7 @@ function createVisibleAddresses(visibility: Visibility) {
           }),
     ),
     pod: has("Endpoint"),
+    isInRanges: (address: Uint8Array) => ranges === undefined || isAnywhere(address),
     // Names that spell any address would have those that do not exist, too.
     zone: memoize(
       (zone: ClusterZone): ClusterZone =>

@@ -25,7 +25,13 @@ import type {
 import { podLabels } from "../zone/kinds/endpoint-records.ts";
 import { finish, type Steps } from "../zone/steps.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
-import { type AddressClaim, claimExists, type EntryRows, type KeyEntries, keysOfPod } from "./entries.ts";
+import {
+  type AddressClaim,
+  createClaimFilter,
+  type EntryRows,
+  type KeyEntries,
+  keysOfPod,
+} from "./entries.ts";
 import { withFirstOrders } from "./reverse-names.ts";
 
 /** Namespaces of clusters of which the answer is kept. */
@@ -183,14 +189,13 @@ export class DatabaseEntries {
       read.set(cluster, claims);
       return claims;
     };
+    const exists = createClaimFilter(this.#rows, this.#filter, bucket, (key) => this.isExported(key));
     const on = (hex: string): readonly AddressClaim[] => {
       const claims = rows.flatMap(({ cluster, text }) =>
         // Most rows have other addresses.
         text.includes(hex) ? readClaims(cluster, claimsOf(cluster, text), hex) : [],
       );
-      const seen = claims.filter((claim) =>
-        claimExists(this.#rows, this.#filter, claim, hex, (key) => this.isExported(key)),
-      );
+      const seen = claims.filter((claim) => exists(claim, hex));
       return withFirstOrders(
         seen.map(({ cluster: clusterId, name: key, basis, order }) => ({ clusterId, key, basis, order })),
       );
@@ -205,11 +210,13 @@ export class DatabaseEntries {
 
   /** Keys with exports or imports, `<namespace>/<name>`, of one namespace or of all, each once, in order. */
   *serviceKeys(namespace?: string): Iterable<string> {
-    for (const page of this.#rows.serviceKeys(this.#live, namespace))
+    const filter = this.#filter;
+    const clusters = [...this.#live].filter((id) => this.#has(id));
+    for (const page of this.#rows.serviceKeys(clusters, namespace))
       for (const key of page)
         if (
-          this.#filter === undefined ||
-          (this.#filter.hasNamespace(namespaceOf(key)) && this.#isReported(key))
+          filter === undefined ||
+          (filter.hasNamespace(namespaceOf(key)) && (!filter.hidesImports || this.#isReported(key)))
         )
           yield key;
   }

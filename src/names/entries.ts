@@ -1,5 +1,5 @@
 import { claimsBy, localAddresses } from "../database/claims.ts";
-import { type Basis, Kind } from "../database/places.ts";
+import { type Basis, bytesOf, claimBucket, Kind } from "../database/places.ts";
 import { type Claim, type EntryRow, entryValue, type Reader } from "../database/reader.ts";
 import { usableAddress } from "../dns/address.ts";
 import type { KeyParts } from "../merge/merge-key.ts";
@@ -37,35 +37,48 @@ export function keysOfPod(pod: string): string[] {
 }
 
 /**
- * Whether a claim on an address (in hex) exists in a scope. Where a scope hides imports, or some addresses of services, entries say whether the cluster reports this one there.
+ * Tells which claims on addresses of a bucket exist in a scope. Where a scope hides imports, or some addresses of services, entries say whether the cluster reports an
+ * address there: each is read once, since it may be large.
  * @param isExported see `EntryFilter.imported`
+ * @returns takes a claim and its address in hex
  */
-export function claimExists(
+export function createClaimFilter(
   rows: Pick<EntryRows, "entry">,
   filter: EntryFilter | undefined,
-  { cluster, name, basis }: Pick<Claim, "cluster" | "name" | "basis">,
-  hex: string,
+  bucket: string,
   isExported: (key: string) => boolean,
-): boolean {
-  if (filter === undefined) return true;
-  if (!filter.hasCluster(cluster) || !filter.hasNamespace(namespaceOf(name))) return false;
-  const isOfImport = basis === "import" || basis === "other";
-  if (!filter.hidesAddresses && !(filter.hidesImports && isOfImport)) return true;
-  const entry = <Value>(kind: Kind): readonly [row: EntryRow | undefined, value: Value | undefined] => {
-    const row = rows.entry(cluster, kind, name);
-    return [row, row === undefined || row.texts[0] === "" ? undefined : (entryValue(row) as Value)];
+): (claim: Pick<Claim, "cluster" | "name" | "basis">, hex: string) => boolean {
+  if (filter === undefined) return () => true;
+  const isHere = (hex: string) => claimBucket(hex) === bucket;
+  /** The addresses of the bucket, by basis. */
+  const read = (cluster: string, name: string, isLocal: boolean): ReadonlyMap<Basis, ReadonlySet<string>> => {
+    const entry = <Value>(kind: Kind): readonly [row: EntryRow | undefined, value: Value | undefined] => {
+      const row = rows.entry(cluster, kind, name);
+      return [row, row === undefined || row.texts[0] === "" ? undefined : (entryValue(row) as Value)];
+    };
+    if (isLocal) {
+      const [, service] = entry<LocalService>(Kind.service);
+      const addresses = localAddresses(service && filter.local(name, service));
+      return new Map([["local", new Set([...addresses].filter(isHere))]]);
+    }
+    const [row, exported] = entry<ExportedService>(Kind.export);
+    const [, imported] = entry<ImportedService>(Kind.import);
+    const claims = claimsBy(
+      row,
+      exported && filter.exported(name, exported),
+      imported && filter.imported(name, imported, () => isExported(name)),
+    );
+    return new Map(Array.from(claims, ([basis, all]) => [basis, new Set([...all].filter(isHere))]));
   };
-  if (basis === "local") {
-    const [, service] = entry<LocalService>(Kind.service);
-    const seen = service && filter.local(name, service);
-    return seen !== undefined && localAddresses(seen).has(hex);
-  }
-  const [row, exported] = entry<ExportedService>(Kind.export);
-  const [, imported] = entry<ImportedService>(Kind.import);
-  const seen = claimsBy(
-    row,
-    exported && filter.exported(name, exported),
-    imported && filter.imported(name, imported, () => isExported(name)),
-  );
-  return seen.get(basis)?.has(hex) === true;
+  const known = new Map<string, ReturnType<typeof read>>();
+  return ({ cluster, name, basis }, hex) => {
+    if (!filter.hasCluster(cluster) || !filter.hasNamespace(namespaceOf(name))) return false;
+    const isOfImport = basis === "import" || basis === "other";
+    if (!filter.hidesAddresses && !(filter.hidesImports && isOfImport)) return true;
+    if (!filter.mayHaveAddress(bytesOf(hex))) return false;
+    const id = `${cluster} ${name} ${basis === "local"}`;
+    const claims = known.get(id) ?? read(cluster, name, basis === "local");
+    known.set(id, claims);
+    return claims.get(basis)?.has(hex) === true;
+  };
 }

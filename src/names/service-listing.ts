@@ -1,10 +1,13 @@
 import * as z from "zod";
 import { ClusterId } from "../snapshot/schema.ts";
 
+/** The longest name of a key (`objectKey`). */
+const MOST_KEY = 507;
+
 /** A service of the clusterset zone in one view. */
 export const ServiceListing = z.object({
-  namespace: z.string().max(255),
-  name: z.string().max(255),
+  namespace: z.string().max(MOST_KEY),
+  name: z.string().max(MOST_KEY),
   /** Some of its addresses: IPv4 first, in the order of its records. */
   addresses: z.array(z.string().max(255)).readonly(),
   addressCount: z.int().min(0),

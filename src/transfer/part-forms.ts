@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BASES, type Basis, hexOf } from "../database/places.ts";
+import { BASES, type Basis, bytesOf, hexOf } from "../database/places.ts";
 import type { LogRow } from "../database/reader.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
 import { CompiledKey } from "../names/compiled-key.ts";
@@ -234,11 +234,6 @@ function readJson<Form>(form: z.ZodType<Form>, bytes: Uint8Array): Form {
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0]!;
   throw new Error(`a part cannot be read: ${path.join(".") || "all of it"}: ${message}`);
-}
-
-/** @param hex of `hexOf` */
-export function bytesOf(hex: string): Bytes {
-  return Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
 }
 
 /** What a primary has beside its state (docs/reference/transfer.md). */

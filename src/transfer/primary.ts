@@ -8,18 +8,21 @@ import {
   readClaims,
 } from "../database/reader.ts";
 import { formatAddress, parseAddress } from "../dns/address.ts";
+import { MAX_LABEL_BYTES } from "../dns/name.ts";
 import type { AnsweringState } from "../gateway/answering-state.ts";
 import type { Turns } from "../gateway/clock.ts";
 import type { ScopedGateway } from "../gateway/scoped-gateway.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../merge/visible.ts";
-import { type AddressClaim, claimExists } from "../names/entries.ts";
+import { type AddressClaim, createClaimFilter } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
 import { type KeyWorld, NO_UNIT } from "../names/key-world.ts";
 import { withFirstOrders } from "../names/reverse-names.ts";
 import { listServices } from "../names/services.ts";
 import { sha256Of } from "../snapshot/parse.ts";
+import { isKeyLabel } from "../zone/kinds/endpoint-records.ts";
+import type { Steps } from "../zone/steps.ts";
 import {
   type ListKind,
   type NameList,
@@ -42,7 +45,7 @@ const MOST_LISTED = 1000;
 
 /** What a primary is put together from. */
 export interface PrimaryParts {
-  readonly gateway: Pick<AnsweringState, "position" | "scopes">;
+  readonly gateway: Pick<AnsweringState, "position" | "scopes" | "unwritten">;
   /** Of the same database. */
   readonly reader: Reader;
   readonly turns: Pick<Turns, "run">;
@@ -112,6 +115,8 @@ export class Primary {
         const world = gateway.current(at)?.world;
         const window = this.#follow();
         const { base, recent, newest } = window;
+        const unwritten = Array.from(this.#parts.gateway.unwritten(), ([, since]) => since);
+        const { behindSince = Number.POSITIVE_INFINITY } = status;
         return {
           at,
           ...(scope !== "" && { scope }),
@@ -120,7 +125,10 @@ export class Primary {
           recent: [recent.position, recent.generation],
           changes: window.between(recent, newest)!.map((row) => changeIn(rows, row)),
           ...(world !== undefined && { world: sentOf(world).hash, serial: world.serial }),
-          status: status as SentState["status"],
+          status: {
+            ...status,
+            ...(unwritten.length > 0 && { behindSince: Math.min(behindSince, ...unwritten) }),
+          } as SentState["status"],
         };
       },
       part: (kind, query) => {
@@ -139,9 +147,11 @@ export class Primary {
           const changes = from && window.between(from, mark);
           return changes && writeJson(changes.map((row) => changeIn(rows, row)));
         }
-        if (kind === "services") return this.#parts.turns.run(servicesOf(world, query));
-        // What is compiled later may have less than the newest change by then, and no less than this one.
+        const { turns } = this.#parts;
+        if (kind === "services") return turns.run(servicesOf(world, query));
+        // What is made later may have less than the newest change by then, and no less than this one.
         const { position } = this.#parts.gateway;
+        if (kind === "claims") return turns.run(claimsOf(rows, query("bucket"), position));
         return gateway.withNames((served) => served && partOf(kind, query, served.world, rows, position));
       },
     };
@@ -159,7 +169,7 @@ export class Primary {
 }
 
 function partOf(
-  kind: Exclude<PartKind, "world" | "changes" | "services">,
+  kind: Exclude<PartKind, "world" | "changes" | "services" | "claims">,
   query: (name: string) => string,
   world: KeyWorld,
   rows: ScopeRows,
@@ -178,8 +188,6 @@ function partOf(
       const list = rows.list(query("list") as ListKind, query("of"), query("prefix"));
       return list && writeJson({ at, ...list });
     }
-    case "claims":
-      return writeJson({ at, claims: rows.claims(query("bucket")) });
     case "below": {
       const planned = world.context.treeByKey.get(query("tree"));
       const namespace = query("namespace") === "" ? undefined : query("namespace");
@@ -187,6 +195,10 @@ function partOf(
       return writeJson({ at, has });
     }
   }
+}
+
+function* claimsOf(rows: ScopeRows, bucket: string, at: number): Steps<Bytes> {
+  return writeJson({ at, claims: yield* rows.claims(bucket) });
 }
 
 /** A part of the list of services, in steps. */
@@ -248,19 +260,19 @@ class ScopeRows {
     }
   }
 
-  claims(bucket: string): SentClaims {
+  /** In steps: a scope that hides addresses has to read each service that reports one of the bucket. */
+  *claims(bucket: string): Steps<SentClaims> {
     const found = new Map<string, AddressClaim[]>();
+    const exists = createClaimFilter(this.#reader, this.#filter, bucket, (key) => this.#isExported(key));
     for (const { cluster, text } of this.#reader.claimsIn(bucket)) {
       if (!this.hasCluster(cluster)) continue;
       const claims = JSON.parse(text);
       for (const hex of claimedAddressesIn(claims))
-        for (const { name: key, basis, order } of readClaims(cluster, claims, hex))
-          if (
-            claimExists(this.#reader, this.#filter, { cluster, name: key, basis }, hex, (one) =>
-              this.#isExported(one),
-            )
-          )
+        for (const { name: key, basis, order } of readClaims(cluster, claims, hex)) {
+          yield;
+          if (exists({ cluster, name: key, basis }, hex))
             found.set(hex, [...(found.get(hex) ?? []), { clusterId: cluster, key, basis, order }]);
+        }
     }
     const sent = Array.from(found, ([hex, claims]) => [
       hex,
@@ -289,7 +301,9 @@ class ScopeRows {
     const [from, to] = [prefix === "" ? "-" : prefix, `${prefix}\x7f`];
     const all = this.#reader.namespacesFrom(from, to, MOST_NAMES + 1);
     if (all.length > MOST_NAMES) return split(all[0]!, namespaceOf(this.#reader.lastKey(from, to)!));
-    const names = all.filter((namespace) => this.#hasNamespace(namespace) && this.#isAnywhere(namespace));
+    const names = all.filter(
+      (namespace) => isKeyLabel(namespace) && this.#hasNamespace(namespace) && this.#isAnywhere(namespace),
+    );
     return { names };
   }
 
@@ -304,7 +318,9 @@ class ScopeRows {
     if (rows.length > MOST_NAMES)
       return { ...split(nameOf(rows[0]!.key), nameOf(this.#reader.lastKey(from, to)!)), clusters };
     const names = new Set<string>();
-    for (const { key, cluster } of rows) if (this.hasCluster(cluster)) names.add(nameOf(key));
+    // Others have no names, and are no labels: one may be ANY_NAME.
+    for (const { key, cluster } of rows)
+      if (this.hasCluster(cluster) && isKeyLabel(nameOf(key))) names.add(nameOf(key));
     return { names: [...names], clusters };
   }
 
@@ -315,7 +331,8 @@ class ScopeRows {
       if (row.kind !== Kind.pods || !this.hasCluster(row.cluster)) continue;
       for (const key of Object.keys(entryValue(row) as object)) {
         const bytes = parseAddress(nameOf(key));
-        if (bytes === undefined || this.#filter?.hasPod(key) === false) continue;
+        const isNamed = bytes !== undefined && isKeyLabel(namespaceOf(key));
+        if (!isNamed || this.#filter?.hasPod(key) === false) continue;
         found.add(`${row.cluster} ${namespaceOf(key)}/${formatAddress(bytes)}`);
       }
     }
@@ -336,7 +353,8 @@ class ScopeRows {
 /** A list that is too long: how the names between two begin. */
 function split(first: string, last: string): NameList {
   let length = 0;
-  while (length < first.length && first[length] === last[length]) length++;
+  const most = Math.min(first.length, MAX_LABEL_BYTES);
+  while (length < most && first[length] === last[length]) length++;
   const common = first.slice(0, length);
   return { names: first === common ? [common] : [], common };
 }

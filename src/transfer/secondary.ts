@@ -67,6 +67,8 @@ const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 80;
 /** Parts that one query may wait for: those of a CNAME chain, and lists. */
 const MOST_PARTS = 24;
+/** Milliseconds until it is said again that parts cannot be had. */
+const SAID_AGAIN = 1000;
 /** How often a query finds that the primary does not have a part any more. */
 const MOST_GONE = 3;
 
@@ -90,6 +92,7 @@ export class Secondary implements DohGateway {
   readonly #fetcher: PartFetcher;
   readonly #log: FollowedLog;
   #served: Served | undefined;
+  #saidUnavailable = Number.NEGATIVE_INFINITY;
   #error: string | undefined;
   #saidStale = false;
   /** When the primary acknowledged a change that what is here may lack. */
@@ -157,13 +160,13 @@ export class Secondary implements DohGateway {
     const stale = this.#schedule.isStale(now);
     if (stale !== this.#saidStale) this.#sayStale(stale);
     const { world, leases } = served;
-    const isBehind = served.state.status.behindSince !== undefined;
+    const isOld = acceptsOld || served.state.status.behindSince !== undefined;
     const context = {
       ...asked,
       world,
-      leases: acceptsOld ? withoutShortcut(leases, world.frame) : leases,
+      leases: isOld ? withoutShortcut(leases, world.frame) : leases,
       now,
-      stale: stale || isBehind || acceptsOld,
+      stale: stale || isOld,
     };
     world.acceptsOld = acceptsOld;
     try {
@@ -199,9 +202,17 @@ export class Secondary implements DohGateway {
       }
       throw new Error(`a query needs more than ${MOST_PARTS} parts`);
     } catch (error) {
-      this.#onEvent({ event: "part-unavailable", part: part.hash, error });
+      this.#sayUnavailable(part.hash, error);
       return fromOld() ?? this.#stages.notReady(query, asked);
     }
+  }
+
+  /** A primary that is down would be a line in the log for each query. */
+  #sayUnavailable(part: string, error: unknown): void {
+    const now = this.#clock.now();
+    if (Math.abs(now - this.#saidUnavailable) < SAID_AGAIN) return;
+    this.#saidUnavailable = now;
+    this.#onEvent({ event: "part-unavailable", part, error });
   }
 
   /** Waits for a newer state. */

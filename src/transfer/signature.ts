@@ -1,5 +1,4 @@
-import { hexOf } from "../database/places.ts";
-import { bytesOf } from "./part-forms.ts";
+import { bytesOf, hexOf } from "../database/places.ts";
 
 /** The field of a request for a state with a number that was never used before: the signature of the response covers it. */
 export const NONCE_FIELD = "clusterset-nonce";

@@ -251,6 +251,16 @@ describe("why there is no answer", () => {
     });
   });
 
+  it("is made in steps, so that other work has its turns", () => {
+    const members = Array.from({ length: 640 }, (_, index) => ({
+      address: `10.0.${index >> 8}.${index & 255}`,
+    }));
+    const many = exporting("east", { headless: true, endpoints: endpoints(...members) });
+    const { explanation, steps } = explainedWorld([many]).ask(`web.shop.svc.${ZONE}`, "A");
+    expect(explanation.records).toHaveLength(640);
+    expect(steps).toBeGreaterThan(640 / 64);
+  });
+
   it("does not explain record by record a service that is too large", () => {
     const members = Array.from({ length: 5001 }, (_, index) => ({
       address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,

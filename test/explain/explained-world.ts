@@ -8,7 +8,6 @@ import { KeyWorld } from "../../src/names/key-world.ts";
 import { Accounts } from "../../src/names/services.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { finish } from "../../src/zone/steps.ts";
 import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
 import { entriesOf, type Ranked } from "../names/entries-of.ts";
 import { encodeQuery } from "../resolve/ask.ts";
@@ -26,6 +25,8 @@ export interface ExplainedWorld {
   ): {
     readonly json: ReturnType<typeof readAnswer>;
     readonly explanation: Explanation;
+    /** In how many steps it was made. */
+    readonly steps: number;
   };
 }
 
@@ -61,8 +62,11 @@ export function explainedWorld(
       })!;
       const json = readAnswer(answer.bytes, "");
       const question = { ...json.Question[0]!, view, isForwarded: false, status: json.Status };
-      const explanation = finish(explain(source, { ...question, records: json.Answer ?? [] }));
-      return { json, explanation };
+      const inSteps = explain(source, { ...question, records: json.Answer ?? [] });
+      for (let steps = 0; ; steps++) {
+        const { done, value } = inSteps.next();
+        if (done === true) return { json, explanation: value, steps };
+      }
     },
   };
 }

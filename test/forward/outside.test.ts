@@ -244,6 +244,8 @@ describe("while nothing is loaded", () => {
     // Any of these may be an address of a service.
     ["1.0.0.10.in-addr.arpa", false],
     ["8.8.8.8.in-addr.arpa", false],
+    // The zone of a cluster, which nothing has reported yet.
+    ["web.shop.svc.cluster.local", false],
     ["www.example.com", true],
   ])("%s is forwarded: %s", (name, expected) => {
     const { answer } = outsideOf();

@@ -38,6 +38,21 @@ describe("what fails", () => {
     expect(source.states).toEqual([]);
   });
 
+  it("is not in the log for each query whose part cannot be had", async () => {
+    const { clock, source, ask, events } = await openFresh({ retry: 5000 });
+    source.failure = gone;
+    await clock.advance(limit + 1);
+    events.length = 0;
+    const askAll = async () => {
+      for (let query = 0; query < 20; query++)
+        expect(await ask(`other-${query}.shop.svc.clusterset.local`)).toMatchObject({ rcode: "SERVFAIL" });
+      return events.filter(({ event }) => event === "part-unavailable").length;
+    };
+    expect(await askAll()).toBe(1);
+    await clock.advance(1000);
+    expect(await askAll()).toBe(2);
+  });
+
   it("is a primary that takes too long, for the state or for a part", async () => {
     const { clock, source, secondary, push, ask, events } = await openFresh({
       stateTimeout: 400,

@@ -56,6 +56,35 @@ describe("an isolate that is cold", () => {
   });
 });
 
+describe("keys that no DNS name has", () => {
+  const odd = (key: string) => ({ ...emptySnapshot("east"), exports: { [key]: headlessExport(1) } });
+  const long = "a".repeat(300);
+
+  it.each([`shop/${long}`, `${long}/web`, "shop/*", "*/web"])(
+    "%s: are in no list, so that other names are answered, and made-up ones cost the primary nothing",
+    async (key) => {
+      const { held, ask, askAll, kindsOf } = await openIsolate(undefined, 3);
+      await held.put(odd(key), 3600);
+      expect((await ask(`web-1.shop.${ZONE}`)).addresses).toHaveLength(2);
+      expect((await ask(`web-2.shop.${ZONE}`)).addresses).toHaveLength(2);
+      await askAll([`first.shop.${ZONE}`, `first.elsewhere.${ZONE}`]);
+      kindsOf();
+      await askAll(namesOf(100, (index) => `made-up-${index}.shop.${ZONE}`));
+      await askAll(namesOf(100, (index) => `web.made-up-${index}.${ZONE}`));
+      expect(kindsOf().filter((kind) => kind === "key").length).toBeLessThan(10);
+    },
+  );
+
+  it("are in the list of services as they are", async () => {
+    const { clock, held, secondary, done, ask } = await openIsolate(undefined, 3);
+    await held.put({ ...odd(`shop/${long}`), namespaces: { shop: {} } }, 3600);
+    await clock.advance(5000);
+    await ask();
+    const list = await done(secondary.services({ words: [], view: undefined, offset: 0, most: 10 }));
+    expect(list?.services.map(({ name }) => name)).toEqual([long, "web-0", "web-1", "web-2"]);
+  });
+});
+
 describe("names that do not exist", () => {
   const made = (index: number) => `made-up-${index}`;
 

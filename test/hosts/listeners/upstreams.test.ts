@@ -57,6 +57,12 @@ describe("plain DNS", () => {
     expect(decoded(await exchangeUdp(endpoint, query, () => true, patient())).answers).toHaveLength(1);
   });
 
+  it("fails only the exchange whose socket cannot be connected", async () => {
+    // Without SO_BROADCAST the system refuses it, as it does an address without a route.
+    const nowhere = { address: "255.255.255.255", port: 53 };
+    await expect(exchangeUdp(nowhere, query, () => true, patient())).rejects.toThrow("EACCES");
+  });
+
   it("uses TCP after a truncated answer (RFC 7766 section 5)", async () => {
     const { server, upstream } = await plain({
       udp: (asked) => answerTo(asked, { flags: 0x8780 }),

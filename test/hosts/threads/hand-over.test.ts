@@ -10,6 +10,8 @@ const CLIENT = {
   certificateIdentity: undefined,
   location: undefined,
 };
+/** The path of a push. */
+const PUSH = "api/v1/clusters/west/snapshot";
 /** More than the main thread is given at once. */
 const MANY = 200;
 
@@ -97,6 +99,47 @@ describe("requests that a thread hands over", () => {
     await Promise.all(all);
     clearInterval(answering);
     expect(seen.slice(64)).toEqual([String(MANY - 1)]);
+  });
+
+  it("are urgent or can wait: urgent ones do not wait for others to be begun with", async () => {
+    const { seen } = slowMain();
+    const handOver = new HandOver(channel.port1);
+    for (let index = 0; index < MANY; index++) void handOver.answer(request(index));
+    await until(() => expect(seen).toHaveLength(64));
+    void handOver.answer(request(PUSH, { method: "PUT", arrived: new Uint8Array() }));
+    await until(() => expect(seen.slice(64)).toEqual([PUSH]));
+  });
+
+  it("are begun one in each turn of the event loop, urgent ones first, and not for clients that have gone", async () => {
+    const begun: string[] = [];
+    let turns = 0;
+    const fetch = (asked: globalThis.Request) => {
+      begun.push(new URL(asked.url).pathname.slice(1));
+      expect(begun.length).toBeLessThanOrEqual(turns + 1);
+      return new Response();
+    };
+    answerHanded(channel.port2, fetch, new AbortController().signal, (error) =>
+      expect.unreachable(`${error}`),
+    );
+    const count = () => {
+      turns++;
+      if (begun.length < 5) setImmediate(count);
+    };
+    const handed = (id: number, path: string, urgent = false) =>
+      channel.port1.postMessage({
+        ...{ id, urgent, method: urgent ? "PUT" : "GET", url: `https://gateway.example/${path}` },
+        ...{ headers: [], client: CLIENT, body: null },
+      });
+    const answers = new Map<number, number>();
+    channel.port1.on("message", ({ id, status }) => status && answers.set(id, status));
+    for (let id = 0; id < 4; id++) handed(id, String(id));
+    handed(4, PUSH, true);
+    handed(5, "5");
+    channel.port1.postMessage({ gone: 2 });
+    setImmediate(count);
+    await until(() => expect(answers.size).toBe(6));
+    expect(begun).toEqual([PUSH, "0", "1", "3", "5"]);
+    expect(answers.get(2)).toBe(503);
   });
 
   it("do not wait for others that take long, such as pushes", async () => {

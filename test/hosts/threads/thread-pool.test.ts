@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
 import { allocateLimits } from "../../../src/hosts/node/gateway/parts.ts";
@@ -6,6 +8,7 @@ import { startThreads } from "../../../src/hosts/node/threads/thread-pool.ts";
 import { ThreadSharing } from "../../../src/hosts/node/threads/thread-sharing.ts";
 import { until } from "../../until.ts";
 
+const run = promisify(execFile);
 const ENTRY = new URL("failing-thread.ts", import.meta.url);
 
 async function openPool() {
@@ -45,4 +48,10 @@ describe("a thread that cannot be replaced", () => {
     await until(() => expect(events()).toContain("thread-replaced"));
     expect(pool.running).toBe(2);
   });
+});
+
+it("a process whose only thread ends soon after its start lives until that one is replaced", async () => {
+  const script = new URL("lone-thread.ts", import.meta.url).pathname;
+  const { stdout } = await run(process.execPath, [script]);
+  expect(stdout.trim().split("\n")).toEqual(["threads", "thread-ended", "thread-replaced"]);
 });

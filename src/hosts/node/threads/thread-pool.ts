@@ -141,7 +141,7 @@ class ThreadPool implements Answering {
         log("error", "thread-not-started", "an answering thread could not start", { thread: index, err });
         this.#replace(index, PAUSE);
       }
-    }, pause).unref();
+    }, pause);
   }
 }
 

@@ -82,10 +82,12 @@ export function exchangeUdp(
       }
     });
     // A connected socket receives datagrams from this address only, and an error if nothing listens there.
-    socket.connect(port, address, () => {
+    socket.once("connect", () => {
       socket.send(query);
       resend = setInterval(() => socket.send(query), RESEND_INTERVAL);
     });
+    // Without a callback, which would get it, an error is emitted: there may be no route.
+    socket.connect(port, address);
   }).finally(() => {
     clearInterval(resend);
     if (!signal.aborted) socket.close();
