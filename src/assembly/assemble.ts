@@ -5,7 +5,7 @@ import { locationSettings } from "../config/location.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import { type App, createApp } from "../http/app.ts";
-import { knownHosts, NO_ORIGIN } from "../http/messages/fields.ts";
+import { isLocalHost, NO_ORIGIN } from "../http/messages/fields.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import type { Rate } from "../limits/client-rate.ts";
 import { ClientRate } from "../limits/client-rate.ts";
@@ -60,7 +60,6 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
-  const publicNames = config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname];
   const app = createApp({
     access,
     gateway,
@@ -90,7 +89,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     rate: requestsPerSecond === 0 ? undefined : createRate(config, platform),
     load: platform.load,
     // Where neither a certificate nor a rule keeps pages of strangers out.
-    ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: knownHosts(publicNames) }),
+    ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: isLocalHost }),
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,
     metrics: platform.metrics?.({

@@ -1,10 +1,10 @@
-import { isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
+import { hostOf, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
 import { type AskingRule, isStated, KINDS, LETS_NOBODY_IN, publicScope } from "./access.ts";
 import type { ListenPlace } from "./listeners.ts";
 import type { ServeConfig } from "./settings.ts";
 import { countOf, parseListenAddress, UsageError } from "./values.ts";
 
-type Checked = Pick<ServeConfig, "access" | "listen" | "dns" | "dot" | "tls">;
+type Checked = Pick<ServeConfig, "access" | "listen" | "dns" | "dot" | "tls" | "publicUrl" | "clients">;
 
 const LOOPBACK = parseAddressRanges(["127.0.0.0/8", "::1"]);
 
@@ -22,18 +22,25 @@ export function checkAccess(config: Checked): void {
     checkRule(`access.rules[${index}]`, rule, config);
 }
 
-function checkStated({ access, listen, dns, dot }: Checked): void {
+function checkStated({ access, listen, dns, dot, publicUrl, clients }: Checked): void {
   if (isStated(access)) return;
-  const places = [
+  const addresses = [
     ["listen", listen],
     ...dns.listen.map(({ address }) => ["dns.listen", address]),
     ...dot.listen.map(({ address }) => ["dot.listen", address]),
   ] as const;
-  for (const [key, address] of places)
-    if (!isLoopback(parseListenAddress(address!).host))
-      throw new UsageError(
-        `${key}: other machines reach ${address}, and the configuration does not say who may query there: answer every client with --public (access.public: true in the config file), or only those that a rule of access.rules knows (docs/how-to/access.md); loopback addresses, such as localhost:8443, need neither`,
-      );
+  const reached = [
+    ...addresses.filter(([, address]) => !isLoopback(parseListenAddress(address!).host)),
+    // On loopback a proxy of the same machine may answer others.
+    ...(publicUrl === undefined || isLoopback(hostOf(new URL(publicUrl))) ? [] : [["publicUrl", publicUrl]]),
+    ...clients.trustedProxies.map((proxy) => ["clients.trustedProxies", `the proxy ${proxy}`]),
+  ];
+  const [first] = reached;
+  if (first === undefined) return;
+  const [key, place] = first;
+  throw new UsageError(
+    `${key}: other machines reach ${place}, and the configuration does not say who may query there: answer every client with --public (access.public: true in the config file), or only those that a rule of access.rules knows (docs/how-to/access.md); a gateway that only this machine reaches needs neither`,
+  );
 }
 
 /** Whether only this machine can reach an address. */

@@ -25,7 +25,7 @@ interface RequestGateParts {
 const UNKNOWN_HOST: Rejection = {
   code: "UNKNOWN_HOST",
   message:
-    "without TLS and access rules the gateway answers only by IP address, as localhost and as the host of publicUrl: set publicUrl, or access.public",
+    "without TLS and access rules the gateway answers only by IP address and as localhost: set access.public, or access.rules",
   headers: {},
 };
 const OVERLOADED: Rejection = {

@@ -13,7 +13,7 @@ const rule = (more: object) => ({ rules: [{ name: "one", ...more }] });
 const bearer = { bearer: [{ tokenSha256: HASH }] };
 const PUBLIC = { access: { public: true } };
 
-describe("listening on other addresses than loopback without a statement about clients", () => {
+describe("a gateway that other machines reach, without a statement about clients", () => {
   it.each([
     [{ listen: ":8443" }, "listen: other machines reach :8443"],
     [{ listen: "0.0.0.0:8443" }, "listen: "],
@@ -23,6 +23,12 @@ describe("listening on other addresses than loopback without a statement about c
     [{ dns: { listen: [":53"] } }, "dns.listen: other machines reach :53"],
     [{ dns: { listen: ["127.0.0.1:53", "10.0.0.1:53"] } }, "dns.listen: other machines reach 10.0.0.1:53"],
     [{ dot: { listen: ["[2001:db8::1]:853"] } }, "dot.listen: other machines reach [2001:db8::1]:853"],
+    [{ publicUrl: "https://doh.example.org" }, "publicUrl: other machines reach https://doh.example.org"],
+    [{ publicUrl: "https://[2001:db8::1]:8443" }, "publicUrl: "],
+    [
+      { clients: { trustedProxies: ["127.0.0.1"], header: "x-real-ip" } },
+      "clients.trustedProxies: other machines reach the proxy 127.0.0.1",
+    ],
     [{ listen: ":8443", access: { hostNames: ["doh.example.org"] } }, "listen: "],
   ])("%j is refused, and what to say is said", (config, expected) => {
     expect(() => read(config)).toThrow(UsageError);
@@ -45,6 +51,11 @@ describe("listening on other addresses than loopback without a statement about c
     const { access } = read({ listen, dns: { listen: ["localhost:5353", "[::1]:5353"] } });
     expect([isStated(access), publicScope(access)]).toEqual([false, EVERYTHING]);
   });
+
+  it.each([["https://localhost:8443"], ["https://127.0.0.1"], ["https://[::1]:8443"]])(
+    "the public URL %s is this machine alone",
+    (publicUrl) => expect(isStated(read({ publicUrl }).access)).toBe(false),
+  );
 
   it.each([
     ["--public", {}, { public: true }, EVERYTHING],

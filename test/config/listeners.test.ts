@@ -44,9 +44,9 @@ ddr: { name: DNS.Example.org., addresses: [192.0.2.9] }
       "doh.example.org",
       "*.doh.example.org",
     ]);
-    expect(namesInCertificate(readServeConfig({ publicUrl: "https://[2001:db8::2]" }))).toEqual([
-      "2001:db8::2",
-    ]);
+    expect(namesInCertificate(readServeConfig({ publicUrl: "https://[2001:db8::2]", public: true }))).toEqual(
+      ["2001:db8::2"],
+    );
   });
 });
 

@@ -97,14 +97,11 @@ export type KnowsHost = (host: string) => boolean;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 
 /**
- * Knows `localhost`, IP addresses, and further names: a page of a stranger, whose name was pointed at this gateway's address (DNS
- * rebinding), has another one. So has no name: its client is no browser.
+ * Knows `localhost` and IP addresses: a page of a stranger, whose name was pointed at this gateway's address (DNS rebinding), has
+ * another name. A request without a host is known, too: its client is no browser.
  */
-export function knownHosts(names: readonly string[]): KnowsHost {
-  const known = new Set(["", "localhost", ...names.map((name) => name.toLowerCase())]);
-  return (host) => {
-    if (host.startsWith("[")) return true;
-    const name = host.replace(/:\d*$/, "").replace(/\.$/, "").toLowerCase();
-    return known.has(name) || IPV4.test(name);
-  };
+export function isLocalHost(host: string): boolean {
+  if (host.startsWith("[")) return true;
+  const name = host.replace(/:\d*$/, "").replace(/\.$/, "").toLowerCase();
+  return name === "" || name === "localhost" || IPV4.test(name);
 }

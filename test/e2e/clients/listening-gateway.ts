@@ -58,7 +58,7 @@ export async function startListeningGateway(
         dot: { listen: [`127.0.0.1:${dotPort}`], ...more.dot },
         ddr: { name: DESIGNATED, addresses: ["127.0.0.1"] },
       }),
-      ...(more.publicUrl !== undefined && { publicUrl: more.publicUrl }),
+      ...(more.publicUrl !== undefined && { publicUrl: more.publicUrl, access: { public: true } }),
       ...more.config,
     },
   });

@@ -43,7 +43,7 @@ async function statusOf(config: object, opened: string | undefined, host: string
   }
 }
 
-const NAMED = { publicUrl: "https://dns.example.org" };
+const NAMED = { publicUrl: "https://dns.example.org", access: { public: true } };
 const TOKENS = { ...NAMED, access: { public: true, hostNames: ["dns.example.org"] } };
 
 describe("a request over a connection that was opened for another host (RFC 9113 section 9.1.1)", () => {
