@@ -25,6 +25,8 @@ const NAMESPACES: Readonly<Record<string, string>> = { central: GATEWAY_NAMESPAC
 let reader: Reader;
 let server: ApiServer;
 const running: ServerProcess[] = [];
+/** Where the page's https://doh.example.org is. */
+let gatewayUrl: string;
 /** The objects of the cluster before anything of ours. */
 let before: Set<string>;
 
@@ -41,7 +43,8 @@ afterAll(async () => {
 });
 
 async function run(line: string): Promise<string> {
-  const { code, stdout, stderr } = await reader.run(line, { central: server, east: server, west: server });
+  const there = line.replace("https://doh.example.org/", `${gatewayUrl}/`);
+  const { code, stdout, stderr } = await reader.run(there, { central: server, east: server, west: server });
   expect([code, code === 0 ? "" : stderr], line).toEqual([0, ""]);
   return stdout;
 }
@@ -112,6 +115,7 @@ async function startPods(port: number, certificate: string): Promise<void> {
     () => certificate,
     (clusterId) => join(reader.folder, `${clusterId}.token`),
   );
+  gatewayUrl = client.url;
   const replaced = { ":8443": `127.0.0.1:${port}`, "https://doh.example.org": client.url };
   running.push(
     await startPod(server, GATEWAY_NAMESPACE, "statefulsets", "gateway", {
