@@ -152,6 +152,7 @@ function gatewayValues(config: Schema): Readonly<Record<string, Schema>> {
     "httpRoute.validation": ANY,
     "tlsRoute.parentRefs": OBJECTS,
     "serviceMonitor.labels": TEXTS,
+    "serviceMonitor.authorization": ANY,
     "serviceMonitor.tlsConfig": ANY,
     "prometheusRule.labels": TEXTS,
     "networkPolicy.egress": OBJECTS,

@@ -20,6 +20,14 @@ const growing = (by: number) => `0+${by}x60`;
 /** Each alert, in the order of the file. */
 export const ALERT_CASES: readonly AlertCase[] = [
   {
+    name: "ClustersetDohDown",
+    firing: { clusterset_doh_worker_ready: lasting(1) },
+    quiet: { [`clusterset_doh_ready{${GATEWAY}}`]: lasting(0) },
+    raisedAt: 5,
+    labels: CRITICAL,
+    summary: "no gateway runs, or Prometheus cannot scrape it",
+  },
+  {
     name: "ClustersetDohNotReady",
     firing: { [`clusterset_doh_ready{${GATEWAY}}`]: lasting(0) },
     quiet: { [`clusterset_doh_ready{${GATEWAY}}`]: lasting(1) },

@@ -164,6 +164,22 @@ test("a changed config replaces the pods, by a hash in the name or a checksum in
   }
 });
 
+test("the ServiceMonitor has the authorization of the values", () => {
+  const path = "serviceMonitor.authorization.credentials";
+  const objects = rendered("gateway", {
+    host: HOST,
+    "serviceMonitor.enabled": "true",
+    [`${path}.name`]: "prometheus-token",
+    [`${path}.key`]: "token",
+  });
+  const monitor = objects.find(({ kind }) => kind === "ServiceMonitor");
+  expect(monitor!.spec).toMatchObject({
+    endpoints: [
+      { port: "https", authorization: { credentials: { name: "prometheus-token", key: "token" } } },
+    ],
+  });
+});
+
 test("helm lint finds no error, and each chart fails with what is missing", () => {
   for (const [chart, values] of [
     [charts.gateway, `host=${HOST},config.access.public=true`],
