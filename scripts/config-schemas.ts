@@ -123,8 +123,14 @@ const eachChart: Readonly<Record<string, Schema>> = {
 };
 
 function gatewayValues(config: Schema): Readonly<Record<string, Schema>> {
-  const { push, store } = config.properties!;
-  const { clusterId: _, ...credential } = push!.properties!.credentials!.items!.properties!;
+  // The chart sets what is not in `others`, to what the pod mounts and exposes.
+  const { listen: _, stateDirectory: __, store, tls, ...others } = config.properties!;
+  const {
+    clusterId: ___,
+    tokenFile: ____,
+    ...credential
+  } = others.push!.properties!.credentials!.items!.properties!;
+  const tlsFiles = tls!.anyOf!.find(({ type }) => type === "object")!;
   return {
     host: orEmpty({ type: "string", format: "hostname" }),
     clusters: {
@@ -138,7 +144,7 @@ function gatewayValues(config: Schema): Readonly<Record<string, Schema>> {
       },
       additionalProperties: false,
     },
-    config,
+    config: { ...config, properties: { ...others, tls: tlsFiles } },
     store: store!,
     replicas: { type: "integer", minimum: 1 },
     "service.type": { enum: ["ClusterIP", "NodePort", "LoadBalancer"] },

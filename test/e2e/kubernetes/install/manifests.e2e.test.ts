@@ -323,6 +323,21 @@ describe("the charts reject values", () => {
       { "config.limits.connections": "many" },
       "'/config/limits/connections': got string, want integer",
     ],
+    // They would break the pod, or the chart overwrites them.
+    ...["listen", "stateDirectory", "store"].map(
+      (key) =>
+        [
+          "gateway",
+          { [`config.${key}`]: "a" },
+          `'/config': additional properties '${key}' not allowed`,
+        ] as const,
+    ),
+    ["gateway", { "config.tls": "false" }, "'/config/tls': got boolean, want object"],
+    [
+      "gateway",
+      { "clusters.east.tokenFile": "/east.token" },
+      "'/clusters/east': additional properties 'tokenFile' not allowed",
+    ],
     [
       "worker",
       { ...worker, gateway: HOST },
