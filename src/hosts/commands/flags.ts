@@ -111,10 +111,19 @@ export function readGrant(text: string): Grant {
 
 /** The grants, which must be for clusters of `clusters`. @throws {UsageError} for another one */
 export function grantsFor(grants: readonly Grant[], clusters: readonly string[]): Grants {
-  for (const { clusterId } of grants)
-    if (!clusters.includes(clusterId))
-      throw new UsageError(
-        `--speaks-for ${clusterId}: ${JSON.stringify(clusterId)} is not one of the clusters: ${clusters.join(", ")}`,
-      );
+  for (const { clusterId } of grants) checkKnown("--speaks-for", clusterId, clusters);
   return grantsOf(grants);
+}
+
+/** The pins, whose exports must be of clusters of `clusters`; an owner that does not export the service is a finding. @throws {UsageError} for another one */
+export function pinsFor(pins: Pins, clusters: readonly string[]): Pins {
+  for (const clusterId of pins.exports?.keys() ?? []) checkKnown("--exports", clusterId, clusters);
+  return pins;
+}
+
+function checkKnown(flag: string, clusterId: string, clusters: readonly string[]): void {
+  if (!clusters.includes(clusterId))
+    throw new UsageError(
+      `${flag} ${clusterId}: ${JSON.stringify(clusterId)} is not one of the clusters: ${clusters.join(", ")}`,
+    );
 }

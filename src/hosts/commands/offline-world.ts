@@ -18,7 +18,7 @@ import type { ClusterSnapshot, ClusterZone } from "../../snapshot/schema.ts";
 import { ManifestDirectory, type ManifestObject } from "../../worker/manifests.ts";
 import type { ZoneOptions } from "../../zone/zone-plan.ts";
 import { DATABASE_FILE, openForReading } from "../node/database.ts";
-import { type Grant, grantsFor } from "./flags.ts";
+import { type Grant, grantsFor, pinsFor } from "./flags.ts";
 
 /** @throws {UsageError} if two inputs are of one cluster */
 export function entriesOf(snapshots: readonly ClusterSnapshot[]): DatabaseEntries {
@@ -33,9 +33,10 @@ export function clusterIds(entries: DatabaseEntries): string[] {
   return entries.clusters().map(({ clusterId }) => clusterId);
 }
 
-/** What services are merged by. @throws {UsageError} if a grant is for an unknown cluster */
-export function rulesFor(entries: DatabaseEntries, grants: readonly Grant[], pins?: Pins): MergeOptions {
-  return { grants: grantsFor(grants, clusterIds(entries)), pins };
+/** What services are merged by. @throws {UsageError} if a grant or a pin is for an unknown cluster */
+export function rulesFor(entries: DatabaseEntries, grants: readonly Grant[], pins: Pins = {}): MergeOptions {
+  const clusters = clusterIds(entries);
+  return { grants: grantsFor(grants, clusters), pins: pinsFor(pins, clusters) };
 }
 
 /** @throws {UsageError} if a view is not that of a cluster */

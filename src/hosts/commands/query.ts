@@ -125,13 +125,14 @@ export async function waitFor(
 }
 
 async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<QueryResult> {
-  const { server, manifests = [], stateDir, zone = [] } = flags;
+  const { server, manifests = [], stateDir, zone = [], owner = [], exports = [], speaksFor = [] } = flags;
   const sources = [server !== undefined, manifests.length > 0, stateDir !== undefined];
   if (sources.filter(Boolean).length !== 1)
     throw new UsageError("name one source: --server, --manifests or --state-dir");
   if (server !== undefined) {
-    if (zone.length > 0)
-      throw new UsageError("--zone is for --manifests and --state-dir: a gateway has its own zones");
+    for (const [flag, values] of Object.entries({ zone, owner, exports, "speaks-for": speaksFor }))
+      if (values.length > 0)
+        throw new UsageError(`--${flag} is for --manifests and --state-dir: a gateway has its own settings`);
     return askGateway(server, question, flags);
   }
   if (stateDir !== undefined) {

@@ -353,6 +353,7 @@ describe("inputs that cannot be checked", () => {
       { speaksFor: [grant] },
       /--speaks-for "a?.*" is not a grant such as hub=\*/,
     ]),
+    [{ exports: ["z=shop"] }, /--exports z: "z" is not one of the clusters: a/],
     [{ exports: ["a"] }, /--exports "a" is not CLUSTER=SERVICES/],
     [{ owner: ["Shop=a"] }, /--owner "Shop=a" is not SERVICE=CLUSTER/],
     [{ view: "z" }, /--view "z" is not one of/],

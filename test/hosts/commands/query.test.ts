@@ -150,7 +150,15 @@ describe("query in manifests", () => {
     [["--manifests", "/nonexistent", WEB], "/nonexistent"],
     [["--state-dir", "/nonexistent", WEB], "is not the state folder of a gateway"],
     [["--server", "doh.example", WEB], "is not an address such as"],
-    [["--server", "https://doh.example", "--zone", "x.example", WEB], "a gateway has its own zones"],
+    ...[
+      ["--zone", "x.example"],
+      ["--owner", "shop/web=cluster-b"],
+      ["--exports", "cluster-b=other"],
+      ["--speaks-for", "cluster-b=*"],
+    ].map(([flag, value]): [string[], string] => [
+      ["--server", "https://doh.example", flag!, value!, WEB],
+      `${flag} is for --manifests and --state-dir: a gateway has its own settings`,
+    ]),
     [["--server", "https://doh.example", "--client-key-file", "k", WEB], "go together"],
   ])("%j is a usage error", async (args, message) => {
     const { status, stderr } = await run("query", ...(args as string[]));
