@@ -12,7 +12,7 @@ import { loadAccess } from "../node/access/node-admission.ts";
 import { WatchedFiles } from "../node/files.ts";
 import { readEngineAddress } from "../node/gateway/replica.ts";
 import { createLogger } from "../node/process.ts";
-import { describeExpired, openTlsSource } from "../node/tls.ts";
+import { describeExpired, openTlsSource, readCertificates } from "../node/tls.ts";
 import { openConnector, openUpstreams } from "../node/upstreams/configured-upstreams.ts";
 import { type Grant, readFederationFlag, readGrant, readPins } from "./flags.ts";
 import {
@@ -118,6 +118,7 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
     const expired = source && describeExpired(source.tls.cert, Date.now());
     if (expired !== undefined) throw new UsageError(`tls.certificateFile: ${expired}`);
   }
+  if (typeof tls === "object" && tls.clientCaFile !== undefined) await readCertificates(tls.clientCaFile);
   const files = new WatchedFiles();
   const loaded = await loadAccess(config, files, createLogger("serve", "error"));
   await loaded.close();

@@ -292,6 +292,7 @@ describe("serve --check-config", () => {
 
   it.each([
     ["zones: [a..b]\n", "zones"],
+    ["tls: { clientCaFile: /nonexistent/ca.crt }\n", "cannot read /nonexistent/ca.crt"],
     [
       "push: { credentials: [{ clusterId: east, tokenFile: /nonexistent/east.token }] }\n",
       "/nonexistent/east.token",
