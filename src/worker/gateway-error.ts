@@ -105,7 +105,7 @@ const UNTRUSTED: ReadonlySet<unknown> = new Set([
 const LOOK_TIMEOUT = 5000;
 
 /**
- * Explains why the worker rejects the certificate of a gateway; undefined if that is not the cause of the failure.
+ * Explains why a client rejects the certificate of a gateway; undefined if that is not the cause of the failure.
  * @param origin of the gateway; the function connects to it once more to read the certificate, and sends nothing there
  * @param hasCa whether `--ca-file` is given
  * @param serverName the name that the certificate should have had. Default: that of the address
@@ -146,7 +146,7 @@ export async function explainCertificate(
     : "give its authority, or the certificate itself if it is self-signed, with --ca-file";
   return {
     code: "CERTIFICATE_UNTRUSTED",
-    message: `the worker does not trust the certificate of ${origin} (${reason}): ${step}.${fingerprint}`,
+    message: `the certificate of ${origin} is not trusted (${reason}): ${step}.${fingerprint}`,
   };
 }
 

@@ -85,11 +85,11 @@ interface StoredState {
  */
 export function openStateFolder(directory: string): StoredState {
   const path = join(directory, DATABASE_FILE);
-  if (!existsSync(path))
-    throw new UsageError(
-      `--state-dir ${directory} is not the state folder of a gateway: it has no file ${DATABASE_FILE}`,
-    );
   try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined)
+      throw new UsageError(
+        `--state-dir ${directory} is not the state folder of a gateway: it has no file ${DATABASE_FILE}`,
+      );
     const database = openForReading(isOpened(path) ? path : `${pathToFileURL(path)}?immutable=1`);
     try {
       const problems: string[] = [];
@@ -106,6 +106,7 @@ export function openStateFolder(directory: string): StoredState {
       throw error;
     }
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`--state-dir ${directory} cannot be read: ${(error as Error).message}`);
   }
 }
@@ -174,7 +175,7 @@ async function readCheckInput(
 ): Promise<CheckInput> {
   try {
     if (!statSync(input).isDirectory()) {
-      const snapshot = parseSnapshot(JSON.parse(readFileSync(input, "utf8")));
+      const snapshot = parseSnapshot(parseJson(readFileSync(input, "utf8")));
       const named = clusterId === undefined ? snapshot : { ...snapshot, clusterId };
       return { snapshot: named, problems: [], ignored: [], locate: () => undefined };
     }
@@ -198,6 +199,16 @@ async function readCheckInput(
     };
   } catch (error) {
     throw new UsageError(`${input}: ${(error as Error).message}`);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(
+      `a file must be a snapshot in JSON; for manifests give their folder (${(error as Error).message})`,
+    );
   }
 }
 

@@ -92,7 +92,7 @@ function exitCodeOf({ answer, problems = [] }: QueryResult): QueryExitCode {
 const PAUSE = 1000;
 
 /**
- * Waits until a gateway answers a name with records. Prints the answer, or why there is none when the time is up.
+ * Waits until a gateway answers a name with records. Prints the answer, or why there is none when the time is up; errors once as they happen.
  * @throws {UsageError} for wrong flags and a malformed question
  */
 export async function waitFor(
@@ -105,6 +105,7 @@ export async function waitFor(
   const server = requireServer(flags);
   const question = readQuestion(name, type);
   const deadline = performance.now() + timeout * 1000;
+  let printed: string | undefined;
   for (;;) {
     const result = await askGateway(server, question, { ...flags, explain: true }).catch((error: unknown) => {
       if (error instanceof RequestFailed) return error;
@@ -114,6 +115,9 @@ export async function waitFor(
       printReport(describeResult(result, flags), flags, output);
       return 0;
     }
+    const problem = result instanceof Error ? result.message : undefined;
+    if (problem !== undefined && problem !== printed) output.err(problem);
+    printed = problem;
     if (performance.now() + PAUSE >= deadline) {
       output.err(`${question.name} is not answered with records after ${timeout} s:`);
       const why = result instanceof Error ? [result.message] : explanationLines(result.explanation!);

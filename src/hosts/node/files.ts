@@ -35,12 +35,15 @@ export function readText(file: string, what = file): Promise<string> {
   });
 }
 
+const TOKEN_FILE = "the token file";
+
 /**
  * Reads a token from a file; white space around it is ignored.
+ * @param what names the file in errors
  * @throws {UsageError} if the file has no token
  */
-export async function readToken(file: string): Promise<string> {
-  return tokenIn(file, await readText(file, "the token file"));
+export async function readToken(file: string, what = TOKEN_FILE): Promise<string> {
+  return tokenIn(file, await readText(file, what), what);
 }
 
 /**
@@ -48,7 +51,7 @@ export async function readToken(file: string): Promise<string> {
  * @throws {UsageError} if it holds none, or a line has more than one word
  */
 export async function readTokens(file: string): Promise<string[]> {
-  const text = await readText(file, "the token file");
+  const text = await readText(file, TOKEN_FILE);
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.length === 0 ? [tokenIn(file, text)] : lines.map((line) => tokenIn(file, line));
 }
@@ -62,15 +65,15 @@ export function readTokenAtOnce(file: string): string {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new UsageError(`cannot read the token file: ${(error as Error).message}`);
+    throw new UsageError(`cannot read ${TOKEN_FILE}: ${(error as Error).message}`);
   }
   return tokenIn(file, text);
 }
 
-function tokenIn(file: string, text: string): string {
+function tokenIn(file: string, text: string, what = TOKEN_FILE): string {
   const token = text.trim();
-  if (token === "") throw new UsageError(`the token file ${file} is empty: clusterset-doh token > ${file}`);
-  if (/\s/.test(token)) throw new UsageError(`the token file ${file} holds more than one word`);
+  if (token === "") throw new UsageError(`${what} ${file} is empty: clusterset-doh token > ${file}`);
+  if (/\s/.test(token)) throw new UsageError(`${what} ${file} holds more than one word`);
   return token;
 }
 
@@ -130,7 +133,7 @@ export async function watchToken(
 /** The key that a primary signs with. @throws {UsageError} if the file has no key */
 export function watchTransferKey(file: string, files: WatchedFiles): Promise<() => TransferKeys> {
   return files.watch(
-    () => readToken(file),
+    () => readToken(file, "the key file"),
     (secret) => {
       if (secret.length >= LEAST_KEY_CHARACTERS) return new TransferKeys([secret]);
       throw new UsageError(

@@ -324,7 +324,12 @@ describe("inputs that cannot be checked", () => {
       {},
       /formatVersion/,
     ],
-    ["a file that is not JSON", () => [join(manifests("a", "{", "s.json"), "s.json")], {}, /s\.json: /],
+    [
+      "a file that is not JSON",
+      () => [join(manifests("a", service(HTTP), "s.yaml"), "s.yaml")],
+      {},
+      /s\.yaml: a file must be a snapshot in JSON; for manifests give their folder/,
+    ],
     [
       "two inputs of one cluster",
       () => [manifests("a", service(HTTP)), manifests("x/a", service(HTTP))],

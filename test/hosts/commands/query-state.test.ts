@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Writer } from "../../../src/database/writer.ts";
@@ -104,6 +104,14 @@ describe("query in a state folder", () => {
         mkdirSync(join(folder, "clusterset.db"));
       },
       "cannot be read",
+    ],
+    [
+      "a folder that cannot be entered",
+      () => {
+        rmSync(folder, { recursive: true });
+        symlinkSync(folder, folder);
+      },
+      "cannot be read: ELOOP",
     ],
     [
       "another version",

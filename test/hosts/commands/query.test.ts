@@ -167,6 +167,15 @@ describe("query in manifests", () => {
   });
 });
 
+describe("wait", () => {
+  it("prints an error once while it lasts, and why there is no answer when its time is up", async () => {
+    const { status, stderr } = await run("wait", "--server", "https://127.0.0.1:1", "--timeout", "2", WEB);
+    const error = expect.stringMatching(/^https:\/\/127\.0\.0\.1:1 cannot be reached: /);
+    const end = `${WEB} is not answered with records after 2 s:`;
+    expect([status, ...stderr.trim().split("\n")]).toEqual([1, error, end, error]);
+  });
+});
+
 describe("the client config", () => {
   const write = (text: string) => {
     mkdirSync(join(folder, "clusterset-doh"));
@@ -292,6 +301,11 @@ describe("serve --check-config", () => {
 
   it.each([
     ["zones: [a..b]\n", "zones"],
+    ["transfer: { keyFile: /nonexistent/key }\n", "cannot read the key file: "],
+    [
+      "store: { url: redis://localhost, passwordFile: /nonexistent/password }\n",
+      "cannot read the password file: ",
+    ],
     ["tls: { clientCaFile: /nonexistent/ca.crt }\n", "cannot read /nonexistent/ca.crt"],
     [
       "push: { credentials: [{ clusterId: east, tokenFile: /nonexistent/east.token }] }\n",

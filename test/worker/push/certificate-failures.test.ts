@@ -52,7 +52,9 @@ test("an untrusted certificate is an error at once, with --ca-file and the finge
     code: "CERTIFICATE_UNTRUSTED",
     remedy: "person",
     message: expect.stringMatching(
-      new RegExp(`^the worker does not trust .* if it is self-signed, with --ca-file\\. .*${fingerprint256}`),
+      new RegExp(
+        `^the certificate of .* is not trusted .* if it is self-signed, with --ca-file\\. .*${fingerprint256}`,
+      ),
     ),
   });
   await expect(push(made, "127.0.0.1")).rejects.not.toThrow(/system-ca/);

@@ -36,8 +36,8 @@ const SENTINEL_PORT = 26379;
 export async function readEngineAddress(store: Store): Promise<RedisAddress> {
   const { url, sentinel, cluster, username, passwordFile, caFile, certificateFile, keyFile } = store;
   const [password, sentinelPassword, ca, identity] = await Promise.all([
-    passwordFile === undefined ? undefined : readToken(passwordFile),
-    sentinel?.passwordFile === undefined ? undefined : readToken(sentinel.passwordFile),
+    passwordFile === undefined ? undefined : readToken(passwordFile, "the password file"),
+    sentinel?.passwordFile === undefined ? undefined : readToken(sentinel.passwordFile, "the password file"),
     caFile === undefined ? undefined : readCertificates(caFile),
     certificateFile === undefined ? undefined : readIdentity(certificateFile, keyFile!),
   ]);
