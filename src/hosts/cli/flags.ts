@@ -54,7 +54,7 @@ export function pinOptions(): Option[] {
 
 /** `--log-level`, of every long-running command. */
 export function logLevel(): Option {
-  const option = new Option("--log-level <level>", "how much is logged, as JSON lines on stderr");
+  const option = new Option("--log-level <level>", "how much is logged on stderr: JSON lines, at a terminal text");
   return option.choices(["debug", "info", "warn", "error"]);
 }
 
