@@ -54,7 +54,10 @@ export function pinOptions(): Option[] {
 
 /** `--log-level`, of every long-running command. */
 export function logLevel(): Option {
-  const option = new Option("--log-level <level>", "how much is logged on stderr: JSON lines, at a terminal text");
+  const option = new Option(
+    "--log-level <level>",
+    "how much is logged on stderr: JSON lines, at a terminal text",
+  );
   return option.choices(["debug", "info", "warn", "error"]);
 }
 

@@ -26,7 +26,8 @@ function bashCompletion(program: Command): string {
   for (const command of program.commands)
     for (const option of command.options)
       if (option.argChoices !== undefined)
-        choices.set(`${command.name()}:${option.long}`, option.argChoices.join(" "));
+        for (const flag of namesOf(option))
+          choices.set(`${command.name()}:${flag}`, option.argChoices.join(" "));
   for (const command of program.commands)
     for (const argument of command.registeredArguments)
       if (argument.argChoices !== undefined) choices.set(`${command.name()}:`, argument.argChoices.join(" "));
@@ -75,7 +76,8 @@ function fishCompletion(program: Command): string {
     for (const option of command.options) {
       const values = option.argChoices === undefined ? "" : ` -x -a '${option.argChoices.join(" ")}'`;
       const value = values === "" && takesValue(option) ? " -r" : values;
-      lines.push(`${when} -l ${option.long!.slice(2)}${value} -d ${quoted(option.description)}`);
+      const short = option.short === undefined ? "" : ` -s ${option.short.slice(1)}`;
+      lines.push(`${when}${short} -l ${option.long!.slice(2)}${value} -d ${quoted(option.description)}`);
     }
     for (const { argChoices } of command.registeredArguments)
       if (argChoices !== undefined) lines.push(`${when} -f -a '${argChoices.join(" ")}'`);
@@ -84,7 +86,11 @@ function fishCompletion(program: Command): string {
 }
 
 function flagsOf(command: Command): string[] {
-  return [...command.options.flatMap(({ long }) => long ?? []), "--help"];
+  return [...command.options.flatMap(namesOf), "-h", "--help"];
+}
+
+function namesOf({ short, long }: Option): string[] {
+  return [short, long].filter((name) => name !== undefined);
 }
 
 function takesValue({ required, optional }: Option): boolean {

@@ -88,9 +88,14 @@ describe("completion, in a shell with a terminal", async () => {
   await ensureTool("zsh");
   await ensureTool("fish");
   test.each(shells)("$name completes a command, an option and a choice", async (shell) => {
-    const lines = ["qu\t\r", "query --manif\t\r", "check --output y\t\r"].map(
+    const lines = ["qu\t\r", "query --manif\t\r", "check --output y\t\r", "check -o y\t\r"].map(
       (line) => `clusterset-doh ${line}`,
     );
-    expect(await typed(shell, lines)).toEqual(["query", "query --manifests", "check --output yaml"]);
+    expect(await typed(shell, lines)).toEqual([
+      "query",
+      "query --manifests",
+      "check --output yaml",
+      "check -o yaml",
+    ]);
   });
 });
