@@ -100,7 +100,8 @@ export async function runProcess(args: readonly string[], startServer?: StartSer
   // `check … | head` closes stdout early, which is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit();
-    throw error;
+    output.err(`clusterset-doh: the output cannot be written: ${error.message}`);
+    process.exit(EXIT_FAILURE);
   });
   const output = {
     out: (line: string) => process.stdout.write(`${line}\n`),

@@ -28,6 +28,15 @@ it("prints no stack when stdout is closed early", () => {
   expect(piped.stderr).not.toContain("    at ");
 });
 
+it("says that a full disk takes no output, without a stack", () => {
+  const full = spawnSync("sh", ["-c", `"${process.execPath}" "${bin}" token > /dev/full`], {
+    encoding: "utf8",
+  });
+  expect(full.stderr).toMatch(/^clusterset-doh: the output cannot be written: ENOSPC/m);
+  expect(full.stderr).not.toContain("    at ");
+  expect(full.status).toBe(1);
+});
+
 it.each([
   ["colours findings at a terminal", "", {}, true],
   ["does not colour them with NO_COLOR", "", { NO_COLOR: "1" }, false],
