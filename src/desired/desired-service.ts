@@ -8,6 +8,7 @@ import {
   type DesiredSlice,
   isLabelValue,
   isQualifiedName,
+  MOST_IMPORT_PORTS,
 } from "../snapshot/desired-line.ts";
 import { encodeUtf8 } from "../snapshot/lines/json-syntax.ts";
 import { sha256Of } from "../snapshot/parse.ts";
@@ -62,7 +63,7 @@ export function deriveService(
       ...(internalTrafficPolicy !== undefined && { internalTrafficPolicy }),
       ...(trafficDistribution !== undefined && { trafficDistribution }),
       labels: pick(service.labels, isLabelValue),
-      annotations: pick(service.annotations, annotationsFit()),
+      annotations: pick(service.annotations, () => true),
       clusters: [...service.exporters],
     },
     slices,
@@ -263,8 +264,8 @@ function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Bytes of all annotations of an object that an API server takes; a fourth of it is left to others. */
-const MOST_ANNOTATION_BYTES = 192 * 1024;
+/** Bytes of all annotations of an object that an API server takes; a fourth of it is left to others. Labels have the same bound. */
+const MOST_PAIR_BYTES = 192 * 1024;
 
 /** What tells controllers and the dataplane how to treat an object: exports must not set it. */
 const RESERVED =
@@ -272,21 +273,18 @@ const RESERVED =
 
 type Pairs = Readonly<Record<string, string>>;
 
-/** Takes the first annotations by key, up to the bound of an API server. */
-function annotationsFit(): (value: string, key: string) => boolean {
+/** The first exported labels or annotations by key that an API server takes, without those that controllers go by. */
+function pick(pairs: Pairs, isValid: (value: string) => boolean): Record<string, string> {
+  const picked: Record<string, string> = {};
   let bytes = 0;
-  return (value, key) => {
+  for (const key of Object.keys(pairs).sort()) {
+    const value = pairs[key]!;
+    if (!isQualifiedName(key) || RESERVED.test(key) || !isValid(value)) continue;
     // UTF-8 takes at most three bytes for a UTF-16 code unit.
     bytes += 3 * (key.length + value.length);
-    return bytes <= MOST_ANNOTATION_BYTES;
-  };
-}
-
-/** The exported labels or annotations that an API server takes, without those that controllers go by. */
-function pick(pairs: Pairs, fits: (value: string, key: string) => boolean): Record<string, string> {
-  const picked: Record<string, string> = {};
-  for (const key of Object.keys(pairs).sort())
-    if (isQualifiedName(key) && !RESERVED.test(key) && fits(pairs[key]!, key)) picked[key] = pairs[key]!;
+    if (bytes > MOST_PAIR_BYTES) break;
+    picked[key] = value;
+  }
   return picked;
 }
 
@@ -306,14 +304,17 @@ function withProtocol<Port extends EndpointPort>(port: Port): Port {
   return protocol === port.protocol ? port : { ...port, protocol };
 }
 
-/** The ports of a ServiceImport: the union, field by field. */
+/** The ports of a ServiceImport: the union, field by field, without what the youngest exports add to more than a line takes. */
 function importPorts({ ports }: Pick<ClustersetService, "ports">): ServicePort[] {
-  return ports.filter(isUsable).map(({ name, protocol, port, appProtocol }) => ({
-    name,
-    protocol,
-    port,
-    ...(appProtocol && isQualifiedName(appProtocol) ? { appProtocol } : {}),
-  }));
+  return ports
+    .filter(isUsable)
+    .slice(0, MOST_IMPORT_PORTS)
+    .map(({ name, protocol, port, appProtocol }) => ({
+      name,
+      protocol,
+      port,
+      ...(appProtocol && isQualifiedName(appProtocol) ? { appProtocol } : {}),
+    }));
 }
 
 /**

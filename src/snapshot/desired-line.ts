@@ -3,10 +3,13 @@ import { ClusterId, Endpoint, EndpointPort, objectKey, ServicePort, text } from 
 
 const IpFamily = z.enum(["IPv4", "IPv6"]);
 
+/** Ports of an import at most: those of one export. The union of several exports is cut. */
+export const MOST_IMPORT_PORTS = 1000;
+
 /** A ServiceImport as a cluster should have it (KEP-1645, Importing Services); its `ips` come from the importing cluster itself. */
 export const DesiredImport = z.strictObject({
   type: z.enum(["ClusterSetIP", "Headless"]),
-  ports: z.array(ServicePort).max(1000),
+  ports: z.array(ServicePort).max(MOST_IMPORT_PORTS),
   /** Those that the exporters' Services state, else those of their endpoints; a ClusterSetIP import takes those of its derived Service instead. */
   ipFamilies: z.array(IpFamily).max(2),
   /** This and the next three are absent where they have the Kubernetes API's default. */

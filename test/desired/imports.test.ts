@@ -49,6 +49,27 @@ describe("a ServiceImport", () => {
     ]);
   });
 
+  it("has the oldest export's ports, and no more ports, labels and annotations than its line takes", () => {
+    const many = Array.from({ length: 1000 }, (_, index) => port(`p${index}`, 1000 + index));
+    const pairs = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, index) => [`key-${index}`, "\u00fc"]),
+    );
+    const labels = Object.fromEntries(Object.keys(pairs).map((key) => [key, "value"]));
+    const older = exporting("a", {
+      ports: [port("http", 80)],
+      exportedLabels: labels,
+      exportedAnnotations: pairs,
+    });
+    const desired = derive(older, exporting("b", { exportedAt: day(9), ports: many })).import;
+    expect(desired.ports[0]).toEqual({ name: "http", protocol: "TCP", port: 80 });
+    expect(desired.ports).toHaveLength(1000);
+    expect(DesiredImport.parse(desired)).toEqual(desired);
+    for (const kept of [desired.labels, desired.annotations]) {
+      expect(Object.keys(kept).length).toBeGreaterThan(1000);
+      expect(JSON.stringify(kept).length).toBeLessThan(256 * 1024);
+    }
+  });
+
   it("has no port that an API server rejects", () => {
     const odd = [port("a_b", 1), port("zero", 0), port("quic", 2, "QUIC"), port("app", 3, "TCP", "b\u00fc")];
     expect(derive(exporting("a", { ports: odd })).import.ports).toEqual([
