@@ -1,3 +1,4 @@
+import * as z from "zod";
 import {
   type DesiredCondition,
   type DesiredImport,
@@ -5,6 +6,7 @@ import {
   type DesiredSlice,
 } from "../../snapshot/desired-line.ts";
 import { LineSplitter, LinesError } from "../../snapshot/lines/json-syntax.ts";
+import { ClusterId, objectKey, text } from "../../snapshot/schema.ts";
 import { GatewayError } from "../gateway-error.ts";
 import type { GatewayRequests } from "../gateway-requests.ts";
 import { SourceError, type SyncLogger } from "../object-source.ts";
@@ -28,8 +30,15 @@ export interface DesiredService {
 /** A line of the desired state at a place where it cannot be, or a leap in it. */
 export class DesiredStateError extends Error {}
 
+/** A line that this version cannot read, of a part of what is desired under a key. */
+interface UnreadableLine {
+  readonly unreadable: readonly [key: string, part: string];
+}
+
 /** A line that counts from the next `position` on. */
-type StagedLine = Extract<DesiredLine, { import: string } | { service: string } | { export: string }>;
+type StagedLine =
+  | Extract<DesiredLine, { import: string } | { service: string } | { export: string }>
+  | UnreadableLine;
 
 /** No cluster id is like it. */
 const IMPORT = "";
@@ -76,7 +85,7 @@ export class DesiredState {
    * @returns keys whose state may have changed, or `all`; undefined while lines are staged
    * @throws {DesiredStateError} if the line cannot be here
    */
-  take(line: DesiredLine): ReadonlySet<string> | "all" | undefined {
+  take(line: DesiredLine | UnreadableLine): ReadonlySet<string> | "all" | undefined {
     if ("start" in line) {
       if (this.#start !== undefined) throw new DesiredStateError("a second start in one stream");
       if (line.start === "changes" && this.position === undefined)
@@ -108,7 +117,13 @@ export class DesiredState {
     return this.isKnown || this.#clock() >= this.#graceUntil;
   }
 
-  /** What is desired under a key. Slices of clusters whose lease expired are not, but for those of `own`. */
+  /** Whether the state says all that is desired under a key: it was whole once, and none of the key's lines is unreadable. */
+  knows(key: string): boolean {
+    const lines = [...(this.#lines.get(key)?.values() ?? [])];
+    return this.isKnown && !lines.some((line) => "unreadable" in line);
+  }
+
+  /** What is desired under a key that the state knows. Slices of clusters whose lease expired are not, but for those of `own`. */
   service(key: string, own: string): DesiredService {
     const now = this.#clock();
     const lines = [...(this.#lines.get(key)?.values() ?? [])];
@@ -125,7 +140,7 @@ export class DesiredState {
    * cluster's lease, so that its silence is knowledge, or the last lease that was seen has expired.
    */
   mayRemove(key: string, clusterId: string): boolean {
-    if (!this.isKnown) return !this.#isLive(clusterId, this.#clock());
+    if (!this.knows(key)) return !this.#isLive(clusterId, this.#clock());
     const removed = this.#removed.get(key);
     if (removed?.has(IMPORT) === true || removed?.has(clusterId) === true) return true;
     if (!this.#isLive(clusterId, this.#clock())) return true;
@@ -170,7 +185,7 @@ export class DesiredState {
   }
 
   #noteRemoval(key: string, line: StagedLine): void {
-    if ("export" in line) return;
+    if ("export" in line || "unreadable" in line) return;
     const removed = this.#removed.get(key) ?? new Set<string>();
     const of = "import" in line ? IMPORT : line.cluster;
     if (line.desired === null) this.#removed.set(key, removed.add(of));
@@ -195,6 +210,7 @@ export class DesiredState {
 
 /** The key of a line, its part of what is desired there, and whether it removes that. A slice's part has a slash. */
 function partOf(line: StagedLine): readonly [key: string, part: string, isGone: boolean] {
+  if ("unreadable" in line) return [...line.unreadable, false];
   if ("import" in line) return [line.import, "import", line.desired === null];
   if ("export" in line) return [line.export, "export", line.conditions === null];
   return [line.service, `${line.cluster}/${line.slice}`, line.desired === null];
@@ -219,6 +235,8 @@ const BACKOFF: BackoffLimits = { first: 500, most: 30_000 };
 const SLOW_BACKOFF: BackoffLimits = { first: 5_000, most: 60_000 };
 /** Milliseconds. */
 const SHORTEST_STREAM = 1_000;
+/** Unreadable lines of a stream that are logged. */
+const MOST_LOGGED = 10;
 const LONGEST_LINE = 4 * 1024 * 1024;
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 
@@ -291,24 +309,39 @@ export async function readDesiredState(
 }
 
 async function readStream(
-  { clusterId, leaseSeconds, state, touched }: DesiredStreamOptions,
+  { clusterId, leaseSeconds, state, touched, logger }: DesiredStreamOptions,
   gateway: GatewayRequests,
   signal: AbortSignal,
   whole: () => void,
 ): Promise<void> {
   const body = await gateway.openDesired(clusterId, state.position, leaseSeconds, signal);
   const splitter = new LineSplitter(LONGEST_LINE);
+  let unreadable = 0;
   state.begin();
   for await (const piece of body) {
     for (const bytes of splitter.feed(piece as Uint8Array)) {
-      const keys = state.take(readLine(bytes, splitter.lines));
+      const line = readLine(bytes, splitter.lines);
+      if ("unreadable" in line && ++unreadable <= MOST_LOGGED)
+        logger.warn(
+          { gateway: gateway.name, key: line.unreadable[0] },
+          `${line.message}; the objects stay as they are`,
+        );
+      const keys = state.take(line);
       if (state.position !== undefined) whole();
       if (keys !== undefined) touched(keys);
     }
   }
 }
 
-function readLine(bytes: Uint8Array, line: number): DesiredLine {
+/** The part of a line that says of what it is. */
+const LineSubject = z.union([
+  z.object({ import: objectKey }),
+  z.object({ service: objectKey, cluster: ClusterId, slice: text(40) }),
+  z.object({ export: objectKey }),
+]);
+
+/** @throws {DesiredStateError} if it is not to be seen of what the line is */
+function readLine(bytes: Uint8Array, line: number): DesiredLine | (UnreadableLine & { message: string }) {
   let value: unknown;
   try {
     value = JSON.parse(DECODER.decode(bytes));
@@ -317,7 +350,9 @@ function readLine(bytes: Uint8Array, line: number): DesiredLine {
   }
   const read = DesiredLine.safeParse(value);
   if (read.success) return read.data;
-  throw new DesiredStateError(
-    `line ${line} is not a line of a desired state: ${read.error.issues[0]?.message ?? ""}`,
-  );
+  const message = `line ${line} is not a line of a desired state: ${read.error.issues[0]?.message ?? ""}`;
+  const subject = LineSubject.safeParse(value).data;
+  if (subject === undefined) throw new DesiredStateError(message);
+  const [key, part] = partOf({ ...subject, desired: null, conditions: null });
+  return { unreadable: [key, part], message };
 }

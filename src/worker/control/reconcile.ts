@@ -58,7 +58,7 @@ export async function reconcileService(context: ReconcileContext, key: string): 
   const { state, objects, clusterId } = context;
   const [namespace, name] = key.split("/") as [string, string];
   if (!objects.hasNamespace(namespace)) return;
-  if (!state.isKnown) return removeOthers(context, key);
+  if (!state.knows(key)) return removeOthers(context, key);
   const desired = state.service(key, clusterId);
   // A conflict with a cluster that the gateway does not know for a while has not been resolved.
   if (restsOnUnknown(context, key, desired.import)) return;
@@ -159,7 +159,7 @@ async function removeAll(context: ReconcileContext, key: string): Promise<void> 
   if (left.import === undefined && left.slices.length === 0) context.state.settled(key);
 }
 
-/** A worker that has started without a gateway knows nothing but the time: slices of other clusters go when no lease can hold any more. */
+/** Without a gateway, or with a line that is unreadable, a worker knows nothing but the time: slices of other clusters go when no lease can hold any more. */
 async function removeOthers(context: ReconcileContext, key: string): Promise<void> {
   for (const slice of context.objects.of(key).slices)
     if (slice.metadata.labels?.[SOURCE_CLUSTER] !== context.clusterId) await removeSlice(context, key, slice);

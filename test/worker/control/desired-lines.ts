@@ -38,9 +38,12 @@ export function linesOf(
   ];
 }
 
+/** A line as a state takes it. */
+type TakenLine = Parameters<DesiredState["take"]>[0];
+
 /** A state that took a snapshot with these lines, while these leases held. */
 export function stateWith(
-  lines: readonly DesiredLine[],
+  lines: readonly TakenLine[],
   {
     leases = { a: 60, b: 60 },
     clock = () => 0,
@@ -55,9 +58,9 @@ export function stateWith(
 /** Lets a state take another snapshot. */
 export function take(
   state: DesiredState,
-  lines: readonly DesiredLine[],
+  lines: readonly TakenLine[],
   leases: Record<string, number> = { a: 60, b: 60 },
 ): void {
   state.begin();
-  for (const line of [START, { leases }, ...lines, { position: "p" }] as DesiredLine[]) state.take(line);
+  for (const line of [START, { leases }, ...lines, { position: "p" }] as TakenLine[]) state.take(line);
 }

@@ -125,6 +125,33 @@ test.each([
   expect(wanted()).toEqual(desiredImport());
 });
 
+test("an unreadable line costs its own service alone, whose objects stay as they are, and few are logged", async () => {
+  const broken = Array.from({ length: 100 }, (_, index) => ({ import: `shop/x${index}`, desired: {} }));
+  const [readable, slice] = linesOf();
+  gateways[0]!.answers = [
+    (response) =>
+      send(
+        response,
+        START,
+        { leases: { a: 60 } },
+        readable,
+        { ...slice, desired: 1 },
+        ...broken,
+        {
+          import: "shop/web",
+          desired: desiredImport(),
+        },
+        { position: "p/2" },
+      ),
+  ];
+  follow();
+  await until(() => expect(state.position).toBe("p/2"));
+  expect(["shop/db", "shop/x0", "shop/web"].map((key) => state.knows(key))).toEqual([false, false, true]);
+  expect(state.service("shop/web", "b").import).toEqual(desiredImport());
+  expect(warnings).toHaveLength(10);
+  expect(warnings[0]).toMatch(/line 4 is not a line of a desired state.*stay as they are/);
+});
+
 test("a rejection is logged with the gateway's code and next step", async () => {
   gateways[0]!.answers = [reject(403, "NO_CONTROL", "set control: true")];
   follow();

@@ -113,6 +113,27 @@ describe("a ClusterSetIP service of another cluster", () => {
     expect(cluster.all("Service")).toHaveLength(1);
   });
 
+  test("stays as it is while one of its lines is unreadable, but for slices whose lease expired", async () => {
+    let now = 0;
+    const [anImport, slice] = linesOf();
+    await reconcile(stateWith(linesOf()));
+    const before = new Map(cluster.stored);
+    const unreadable = { unreadable: ["shop/db", "import"] } as const;
+    const state = stateWith([unreadable, slice!], { leases: { a: 60 }, clock: () => now });
+    await reconcile(state);
+    expect(cluster.stored).toEqual(before);
+    now = 60_000;
+    await reconcile(state);
+    expect(cluster.all("EndpointSlice")).toEqual([]);
+    expect(cluster.get("ServiceImport", "db")).toBeDefined();
+    now = 0;
+    state.begin();
+    for (const line of [{ start: "changes", formatVersion: 1 }, anImport!, { position: "2" }] as const)
+      state.take(line);
+    await reconcile(state);
+    expect(cluster.all("EndpointSlice")).toHaveLength(1);
+  });
+
   test("has no derived Service without a port that a Service takes, and is not ready", async () => {
     await reconcile(stateWith(linesOf(desiredImport({ ports: [] }))));
     expect(cluster.all("Service")).toEqual([]);
