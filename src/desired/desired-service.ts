@@ -51,23 +51,38 @@ export function deriveService(
   const slices = service.exporters.flatMap((clusterId) =>
     slicesOf(clusterId, exports.get(clusterId)!, service, reachOf(clusterId)),
   );
-  const { sessionAffinity, sessionAffinityTimeoutSeconds, internalTrafficPolicy, trafficDistribution } =
-    service;
   return {
     import: {
       type: service.type,
       ports: importPorts(service),
       ipFamilies: familiesOf(declared, slices),
-      ...(sessionAffinity !== undefined && { sessionAffinity }),
-      ...(sessionAffinityTimeoutSeconds !== undefined && { sessionAffinityTimeoutSeconds }),
-      ...(internalTrafficPolicy !== undefined && { internalTrafficPolicy }),
-      ...(trafficDistribution !== undefined && { trafficDistribution }),
+      ...propertiesOf(service),
       labels: pick(service.labels, isLabelValue),
       annotations: pick(service.annotations, () => true),
       clusters: [...service.exporters],
     },
     slices,
   };
+}
+
+/** A cluster may export any text, and an API server rejects a whole object for one value that it does not know (422). */
+const KNOWN_VALUES = {
+  sessionAffinity: ["ClientIP", "None"],
+  internalTrafficPolicy: ["Cluster", "Local"],
+  trafficDistribution: ["PreferClose", "PreferSameZone", "PreferSameNode"],
+} as const;
+const LONGEST_AFFINITY_SECONDS = 86_400;
+
+/** The properties of a service with values that an API server takes. A time limit belongs to `ClientIP` alone. */
+function propertiesOf(service: ClustersetService): Partial<DesiredImport> {
+  const known = Object.entries(KNOWN_VALUES).flatMap(([name, values]) => {
+    const value = service[name as keyof typeof KNOWN_VALUES];
+    return (values as readonly (string | undefined)[]).includes(value) ? [[name, value]] : [];
+  });
+  const { sessionAffinity, sessionAffinityTimeoutSeconds: seconds } = service;
+  const isLimited = sessionAffinity === "ClientIP" && seconds !== undefined;
+  const isValid = isLimited && seconds >= 1 && seconds <= LONGEST_AFFINITY_SECONDS;
+  return { ...Object.fromEntries(known), ...(isValid && { sessionAffinityTimeoutSeconds: seconds }) };
 }
 
 type Family = DesiredImport["ipFamilies"][number];

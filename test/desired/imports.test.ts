@@ -35,6 +35,34 @@ describe("a ServiceImport", () => {
     });
   });
 
+  it.each([
+    [{ sessionAffinity: "ClientIP", sessionAffinityTimeoutSeconds: 86_400 }, true],
+    [{ sessionAffinity: "ClientIP", sessionAffinityTimeoutSeconds: 1 }, true],
+    [{ internalTrafficPolicy: "Local" }, true],
+    [{ trafficDistribution: "PreferClose" }, true],
+    [{ trafficDistribution: "PreferSameZone" }, true],
+    [{ trafficDistribution: "PreferSameNode" }, true],
+    [{ sessionAffinity: "Cookie" }, false],
+    [{ internalTrafficPolicy: ".spec.ports: field not declared in schema" }, false],
+    [{ trafficDistribution: ".spec.ports: field not declared in schema" }, false],
+  ])("of an export with %j has it, as API servers take it: %s", (properties, isKept) => {
+    expect(derive(exporting("a", properties)).import).toEqual({
+      ...derive(exporting("a")).import,
+      ...(isKept && properties),
+    });
+  });
+
+  it.each([0, -1, 86_401])(
+    "keeps clients at their backend for no %d seconds",
+    (sessionAffinityTimeoutSeconds) => {
+      const { import: desired } = derive(
+        exporting("a", { sessionAffinity: "ClientIP", sessionAffinityTimeoutSeconds }),
+      );
+      expect(desired).toMatchObject({ sessionAffinity: "ClientIP" });
+      expect(desired).not.toHaveProperty("sessionAffinityTimeoutSeconds");
+    },
+  );
+
   it("has the union of ports, written out, the oldest one's where a name differs", () => {
     const older = exporting("a", { ports: [port("tcp", 42), { ...port("dns", 53), protocol: "" }] });
     const younger = exporting("b", {

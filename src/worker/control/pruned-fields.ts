@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../snapshot/json-value.ts";
+import { ApiError } from "../api-server.ts";
 import type { ManagedObject } from "./objects.ts";
 
 /**
@@ -24,8 +25,10 @@ export class PrunedFields {
 
   /** Learns from the error of a write. @returns whether it names a field that was not known before, so that the write can be tried again without */
   learnFrom(rejected: ManagedObject, error: unknown): boolean {
-    const { message = "" } = error as { readonly message?: string };
-    const fields = [...message.matchAll(UNDECLARED)].map(([, path]) =>
+    // A 422 quotes values of the object, which are those of other clusters.
+    if (!(error instanceof ApiError) || error.status === 422) return false;
+    const [, errors] = error.message.match(NOT_TYPED) ?? [];
+    const fields = [...(errors ?? "").matchAll(UNDECLARED)].map(([, path]) =>
       path!.slice(1).replace(IN_BRACKETS, "[]"),
     );
     return fields.map((path) => this.#add(rejected, path)).includes(true);
@@ -54,8 +57,10 @@ export class PrunedFields {
   }
 }
 
-/** How server-side apply names fields: `.status.conditions[type="Valid"].observedGeneration: field not declared in schema`. */
-const UNDECLARED = /((?:\.[A-Za-z0-9_-]+(?:\[[^\]]*\])*)+): field not declared in schema/g;
+/** How server-side apply rejects what the schema does not have: one error in the same line, or one in each of the next. */
+const NOT_TYPED = /^[^:]*: \d{3} failed to create typed patch object[^:]*: (?:errors:\n)?(.*)$/s;
+/** How it names fields: `.status.conditions[type="Valid"].observedGeneration: field not declared in schema`. */
+const UNDECLARED = /^ *((?:\.[A-Za-z0-9_-]+(?:\[[^\]\n]*\])*)+): field not declared in schema$/gm;
 const IN_BRACKETS = /\[[^\]]*\]/g;
 
 /** The paths that `part` has and `whole` lacks. Elements of lists count together: they may be in another order, or be somebody else's. */

@@ -87,11 +87,33 @@ describe("fields that the API server drops", () => {
     expect(cluster.log).toEqual([]);
   });
 
-  it("are not guessed from other errors, which are the caller's", async () => {
-    cluster.beforeWrite = (what) => {
-      throw new ApiError(what, 500, JSON.stringify({ message: ".spec: broken" }));
+  it("are all left out where the API server names several at once", async () => {
+    cluster.beforeWrite = (what, { kind, spec }) => {
+      if (kind !== "ServiceImport" || !Object.hasOwn(Object(spec), "trafficDistribution")) return;
+      const message =
+        "failed to create typed patch object (shop/db; multicluster.x-k8s.io/v1beta1, Kind=ServiceImport): errors:\n  .spec.trafficDistribution: field not declared in schema\n  .spec.internalTrafficPolicy: field not declared in schema";
+      throw new ApiError(`PATCH ${what}`, 400, JSON.stringify({ message }));
     };
-    await expect(reconcile()).rejects.toThrow("broken");
+    await reconcile();
+    expect(pruned()).toEqual([
+      "pruned ServiceImport spec.trafficDistribution",
+      "pruned ServiceImport spec.internalTrafficPolicy",
+    ]);
+  });
+
+  const schemaError = "failed to create typed patch object (shop/db; /v1, Kind=Service): ";
+  it.each([
+    [500, ".spec: broken"],
+    [500, ".spec.ports: field not declared in schema"],
+    [422, `${schemaError}.spec.ports: field not declared in schema`],
+    [422, 'spec.trafficDistribution: Unsupported value: ".spec.ports: field not declared in schema"'],
+    [400, `${schemaError}.spec.x: expected list, got ".spec.ports: field not declared in schema"`],
+    [400, `${schemaError}errors:\n  .spec.x: invalid "\\n .spec.ports: field not declared in schema"`],
+  ])("are not guessed from other errors, which are the caller's: %d %s", async (status, message) => {
+    cluster.beforeWrite = (what) => {
+      throw new ApiError(what, status, JSON.stringify({ message }));
+    };
+    await expect(reconcile()).rejects.toThrow(message);
     expect(pruned()).toEqual([]);
   });
 
