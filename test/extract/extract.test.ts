@@ -76,6 +76,22 @@ describe("exports (KEP-1645, Exporting Services)", () => {
     });
   });
 
+  test("an export's labels and annotations are those that fit, by their bytes as JSON", () => {
+    const { exports } = extract(
+      service("shop/web"),
+      serviceExport("shop/web", {
+        exportedLabels: Object.fromEntries(
+          Array.from({ length: 30_000 }, (_, index) => [`key-${index}`, ""]),
+        ),
+        exportedAnnotations: { a: "1", control: "\u0001".repeat(50_000), plain: "x".repeat(200_000), z: "2" },
+      }),
+    );
+    const { exportedLabels, exportedAnnotations } = exports["shop/web"]!;
+    expect(exportedAnnotations).toEqual({ a: "1", plain: "x".repeat(200_000), z: "2" });
+    expect(Object.keys(exportedLabels!).length).toBeGreaterThan(10_000);
+    expect(JSON.stringify(exportedLabels).length).toBeLessThanOrEqual(256 * 1024);
+  });
+
   test("a headless Service keeps hostnames and publishNotReadyAddresses", () => {
     const { exports } = extract(
       service("shop/db", { clusterIP: "None", clusterIPs: ["None"], publishNotReadyAddresses: true }),

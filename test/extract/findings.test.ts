@@ -69,6 +69,13 @@ describe("services", () => {
       [service("shop/web"), serviceExport("shop/web", { exportedAnnotations: { a: 1 } })],
     ],
     [
+      'ServiceExport/shop/web/TooMany: spec.exportedAnnotations has more than 262144 bytes as JSON; "b" is left out, and so is every other one that does not fit',
+      [
+        service("shop/web"),
+        serviceExport("shop/web", { exportedAnnotations: { a: "1", b: "\u0001".repeat(50_000), c: "1" } }),
+      ],
+    ],
+    [
       'Service/shop/web/InvalidField: status.loadBalancer.ingress[0].ip holds "11111111111111111111111111111111111111111111111111111111111111111", which is not a text of up to 64 characters; it is left out',
       exportedWeb({}, { loadBalancer: { ingress: [{ ip: "1".repeat(65) }] } }),
     ],

@@ -1,3 +1,4 @@
+import { encodeUtf8 } from "../../snapshot/lines/json-syntax.ts";
 import {
   type EndpointGroups,
   type ExportedService,
@@ -121,6 +122,8 @@ function readIngress(report: Report, value: unknown): { ip?: string; hostname?: 
 }
 
 const PAIR_KEY = /^[A-Za-z0-9][-A-Za-z0-9_./]{0,316}$/;
+/** Bytes of all labels, or all annotations, as JSON: as many as an API server takes, where control characters need no escapes. */
+const MOST_PAIR_BYTES = 256 * 1024;
 
 function readPairs(
   report: Report,
@@ -129,14 +132,28 @@ function readPairs(
   most: number,
 ): Record<string, string> | undefined {
   const pairs: Record<string, string> = {};
+  const excess: string[] = [];
+  let left = MOST_PAIR_BYTES;
   const sorted = Object.entries(readMapping(value)).sort(([left], [right]) => compareText(left, right));
   for (const [key, text] of sorted) {
-    if (PAIR_KEY.test(key) && typeof text === "string" && text.length <= most) pairs[key] = text;
-    else
+    if (!PAIR_KEY.test(key) || typeof text !== "string" || text.length > most) {
       report(
         "InvalidField",
         `${field} holds ${quote({ [key]: text })}, which is not a label; it is left out`,
       );
+      continue;
+    }
+    const bytes = encodeUtf8(JSON.stringify({ [key]: text })).length;
+    if (bytes > left) excess.push(key);
+    else {
+      left -= bytes;
+      pairs[key] = text;
+    }
   }
+  if (excess.length > 0)
+    report(
+      "TooMany",
+      `${field} has more than ${MOST_PAIR_BYTES} bytes as JSON; ${quote(excess[0])} is left out, and so is every other one that does not fit`,
+    );
   return Object.keys(pairs).length === 0 ? undefined : pairs;
 }
