@@ -86,8 +86,8 @@ export class PushClient {
   #failure: string | undefined;
   /** No attempt before this moment, by performance.now(). */
   #notBefore = 0;
-  /** The version of a state with rejected content, and the earliest time for another one. */
-  #refused: { readonly version: number; readonly anotherFrom: number } | undefined;
+  /** The version of a state with rejected content, and the earliest times for it and for another one. */
+  #refused: { readonly version: number; readonly sameFrom: number; readonly anotherFrom: number } | undefined;
 
   /** @throws {TypeError} if the gateway is not an http or https URL. */
   constructor(options: PushClientOptions) {
@@ -173,26 +173,29 @@ export class PushClient {
   /** What to send now, or the milliseconds until that may change. */
   #nextAction(source: PushSource): "push" | "renew" | number {
     const now = performance.now();
+    // Changes during a pause are extracted once, at its end.
     const held = Math.max(0, this.#notBefore - now, this.#budget.wait(now));
-    // Changes during a pause are extracted once, at its end, unless another state could end the pause.
-    if (held > 0 && this.#refused === undefined) return held;
-    const { state } = source;
-    if (source.refresh()) {
-      if (this.#refused !== undefined && this.#refused.version !== state.version) {
-        this.#notBefore = this.#refused.anotherFrom;
-        this.#refused = undefined;
-        return this.#nextAction(source);
-      }
-      if (this.#acknowledged?.clusterId !== state.clusterId || !this.#unsent.isEmpty)
-        return held > 0 ? held : "push";
-    }
-    if (this.#acknowledged === undefined) return Number.POSITIVE_INFINITY;
+    if (held > 0) return held;
+    const wait = this.#untilPush(source, now);
+    if (wait === 0) return "push";
+    if (this.#acknowledged === undefined) return wait;
+    // Of a state that the gateway rejects, the last good one stays.
     const isReported = degradationKey(this.#degraded()) === this.#acknowledged.degraded;
     const renewal = isReported ? this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3 : now;
-    if (now < renewal) return Math.max(held, renewal - now);
-    if (held > 0) return held;
+    if (now < renewal) return Math.min(wait, renewal - now);
     // The renewal is due, but the pushed state may be outdated: the source wakes this loop when it knows.
-    return this.#options.isCurrent() ? "renew" : 1000;
+    return this.#options.isCurrent() ? "renew" : Math.min(wait, 1000);
+  }
+
+  /** The milliseconds until the state may be pushed; Infinity if there is nothing to push. */
+  #untilPush(source: PushSource, now: number): number {
+    const refused = this.#refused;
+    if (refused !== undefined && now < refused.anotherFrom) return refused.anotherFrom - now;
+    const { state } = source;
+    if (!source.refresh()) return Number.POSITIVE_INFINITY;
+    if (this.#acknowledged?.clusterId === state.clusterId && this.#unsent.isEmpty)
+      return Number.POSITIVE_INFINITY;
+    return refused?.version === state.version ? Math.max(0, refused.sameFrom - now) : 0;
   }
 
   /** Pushes what changed, or all if nothing is acknowledged. Changes from now on are for the next push. */
@@ -234,14 +237,22 @@ export class PushClient {
   }
 
   async #renew({ clusterId, generation }: Acknowledged, signal: AbortSignal): Promise<void> {
-    const isAgain = this.#failures > 0;
-    await this.#acknowledge(clusterId, (terms) => this.#requests.renew(clusterId, generation, terms, signal));
+    const isAgain = this.#failures > 0 && this.#refused === undefined;
+    await this.#acknowledge(
+      clusterId,
+      (terms) => this.#requests.renew(clusterId, generation, terms, signal),
+      true,
+    );
     const fields = { gateway: this.#requests.name, generation };
     if (isAgain) this.#options.logger.info(fields, "lease renewed again");
   }
 
   /** Sends a request and takes its acknowledgement. Returns the generation. */
-  async #acknowledge(clusterId: string, send: (terms: RequestTerms) => Promise<number>): Promise<number> {
+  async #acknowledge(
+    clusterId: string,
+    send: (terms: RequestTerms) => Promise<number>,
+    isRenewal = false,
+  ): Promise<number> {
     // The lease starts when the gateway accepts the request, which is after this moment.
     const at = performance.now();
     this.#budget.spend(at);
@@ -250,9 +261,11 @@ export class PushClient {
     this.#leasedAt = at;
     this.#known = generation;
     this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded) };
+    this.#notBefore = 0;
+    // A renewal says nothing of a state that was rejected.
+    if (isRenewal && this.#refused !== undefined) return generation;
     this.#failures = 0;
     this.#failure = undefined;
-    this.#notBefore = 0;
     this.#refused = undefined;
     return generation;
   }
@@ -286,12 +299,16 @@ export class PushClient {
     else if (resync) logger.info(fields, error.message);
     else logger.warn(fields, error.message);
     const now = performance.now();
-    if (remedy === "content" && version !== undefined)
-      this.#refused = { version, anotherFrom: now + backoffPause(this.#failures, backoff) };
     const slow = remedy === "person" || remedy === "content";
     const wait = resync
       ? 0
       : Math.max(error.retryAfter ?? 0, backoffPause(this.#failures, slow ? slowBackoff : backoff));
+    if (remedy === "content" && version !== undefined) {
+      const anotherFrom = now + backoffPause(this.#failures, backoff);
+      this.#refused = { version, sameFrom: now + wait, anotherFrom };
+      return wait;
+    }
+    if (remedy === "resync") this.#refused = undefined;
     this.#notBefore = now + wait;
     return wait;
   }

@@ -249,6 +249,23 @@ test("sends another snapshot at once after 422", async () => {
   await holds(snapshot(50));
 });
 
+test("renews the lease of the last good state while the gateway rejects a newer one, which is tried again no sooner", async () => {
+  fakeTime();
+  gateway.error = ({ method }) => (method === "PATCH" ? { status: 413, code: "LINE_TOO_LONG" } : undefined);
+  const client = start({ slowBackoff: { first: 1e9, most: 1e9 } });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  client.offer(snapshot(2));
+  await whilePassing(() => expect(renewals().length).toBeGreaterThan(2));
+  expect(gateway.verbs.filter((verb) => !verb.startsWith("POST"))).toEqual([
+    "PUT snapshot",
+    "PATCH snapshot",
+  ]);
+  gateway.error = () => undefined;
+  client.offer(snapshot(3));
+  await whilePassing(() => expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(3)));
+});
+
 test("pauses by the short backoff between different snapshots that are all rejected", async () => {
   gateway.error = () => ({ status: 422 });
   const pass = stopClock();
