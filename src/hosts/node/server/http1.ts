@@ -2,6 +2,7 @@ import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node
 import type { Socket } from "node:net";
 import { type Readable, Writable } from "node:stream";
 import type { HttpResponse } from "../../../http/messages/message.ts";
+import { GatheredBytes } from "../../../http2/gathered-bytes.ts";
 import { BodyCutOff } from "../../../http2/stream.ts";
 import { NodeClient } from "../access/node-admission.ts";
 import type { NodeRequest } from "./answer-request.ts";
@@ -122,7 +123,6 @@ export class Http1Request implements NodeRequest {
 
 /** The most bytes of an unused body that are read and dropped; `limits.requestSeconds` limits the time. */
 const MOST_DROPPED_BYTES = 64 * 1024 * 1024;
-const NOTHING = Buffer.alloc(0);
 
 /**
  * Reads a body; resolves with undefined once it is longer than `most` bytes.
@@ -130,7 +130,7 @@ const NOTHING = Buffer.alloc(0);
  */
 export function readBody(parts: Readable, most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   return new Promise((resolve, reject) => {
-    let body: Buffer<ArrayBuffer> = NOTHING;
+    const body = new GatheredBytes();
     const end = listen(parts, {
       data: (part: Buffer<ArrayBuffer>) => {
         if (body.length + part.length > most) {
@@ -139,11 +139,13 @@ export function readBody(parts: Readable, most: number): Promise<Uint8Array<Arra
           resolve(undefined);
           return;
         }
-        body = body === NOTHING ? part : Buffer.concat([body, part]);
+        body.add(part);
       },
       end: () => {
         end();
-        resolve(new Uint8Array(body.buffer, body.byteOffset, body.length));
+        const { buffer, byteOffset, length } = body.take();
+        // Handlers get a plain array: a Buffer's slice() is no copy.
+        resolve(new Uint8Array(buffer, byteOffset, length));
       },
       close: () => {
         end();
