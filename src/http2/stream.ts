@@ -1,6 +1,7 @@
 import type { RequestLine, ResponseFields } from "./fields.ts";
+import { GatheredBytes } from "./gathered-bytes.ts";
 import type { FieldListLimits } from "./hpack.ts";
-import { ErrorCode } from "./protocol.ts";
+import { DEFAULT_FRAME_SIZE, ErrorCode } from "./protocol.ts";
 
 /** What a stream needs of its connection. */
 export interface StreamOwner {
@@ -257,7 +258,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** The body of a request. Its bytes wait here until somebody reads them; the stream's window bounds how many. */
 class BodyReader {
   readonly #source: BodySource;
-  #parts: Bytes[] = [];
+  /** Small frames share one. */
+  #parts: GatheredBytes[] = [];
   #isWhole = false;
   #isCut = false;
   #isClosed = false;
@@ -283,7 +285,7 @@ class BodyReader {
       this.#consumed(bytes.length);
       return;
     }
-    this.#parts.push(new Uint8Array(bytes));
+    this.#hold(bytes);
     if (this.#mode === "collected") this.#consumed(bytes.length);
     this.#changed?.();
   }
@@ -354,7 +356,7 @@ class BodyReader {
   stream(): ReadableStream<Bytes> {
     this.#mode = "streamed";
     const pass = (controller: ReadableStreamDefaultController<Bytes>): boolean => {
-      const part = this.#parts.shift();
+      const part = this.#parts.shift()?.take();
       if (part !== undefined) {
         controller.enqueue(part);
         this.#consumed(part.length);
@@ -385,6 +387,17 @@ class BodyReader {
     );
   }
 
+  #hold(bytes: Uint8Array): void {
+    const last = this.#parts.at(-1);
+    if (last !== undefined && last.length + bytes.length <= DEFAULT_FRAME_SIZE) {
+      last.add(bytes);
+      return;
+    }
+    const part = new GatheredBytes();
+    part.add(new Uint8Array(bytes));
+    this.#parts.push(part);
+  }
+
   #consumed(bytes: number): void {
     if (bytes > 0 && !this.#isClosed) this.#source.consumed(bytes);
   }
@@ -396,14 +409,14 @@ class BodyReader {
       return { body: undefined };
     }
     if (!this.#isWhole) return undefined;
-    const [first, ...others] = this.#parts;
+    const [first, ...others] = this.#parts.map((part) => part.take());
     this.#parts = [];
     if (first === undefined) return { body: new Uint8Array(0) };
     return { body: others.length === 0 ? first : new Uint8Array(Buffer.concat([first, ...others])) };
   }
 }
 
-function lengthOf(parts: readonly Uint8Array[]): number {
+function lengthOf(parts: readonly GatheredBytes[]): number {
   let length = 0;
   for (const part of parts) length += part.length;
   return length;

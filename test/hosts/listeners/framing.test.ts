@@ -40,6 +40,18 @@ describe("messages after their length (RFC 7766 section 8)", () => {
     );
   });
 
+  it("that come byte by byte take no memory for each byte", () => {
+    const framer = new MessageFramer(40);
+    framer.push(Buffer.from([0]));
+    // The framer copies what it keeps.
+    const reused = Buffer.alloc(1);
+    for (const byte of [3, 1, 2, 3]) {
+      reused[0] = byte;
+      framer.push(reused);
+    }
+    expect([...framer.next()!]).toEqual([1, 2, 3]);
+  });
+
   it("may have 65,535 bytes", () => {
     const framer = new MessageFramer(65_535);
     framer.push(frameMessage(new Uint8Array(65_535)));

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Dns } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
+import { GatheredBytes } from "../../../http2/gathered-bytes.ts";
 import type { SharedClientCounts } from "../../../limits/client-table.ts";
 import type { Count } from "../../../limits/shared.ts";
 import type { Answer } from "../../../resolve/answer.ts";
@@ -84,7 +85,7 @@ export class StreamConnection {
     this.#endWhenDone();
   }
 
-  #answerAll(part?: Buffer): void {
+  #answerAll(part?: Uint8Array): void {
     const socket = this.#socket;
     // Answers to queries of one segment are sent together.
     socket.cork();
@@ -109,7 +110,7 @@ export class StreamConnection {
     this.#endWhenDone();
   }
 
-  #answer(query: Buffer): void {
+  #answer(query: Uint8Array): void {
     const { kind, counters, onError } = this.#parts;
     const answered = this.#answerMessage(query, this.#clientAddress);
     if (!(answered instanceof Promise)) {
@@ -151,8 +152,7 @@ const LENGTH_BYTES = 2;
 /** Cuts a stream into DNS messages, each after its length in two bytes (RFC 1035 section 4.2.2, RFC 7766 section 8). */
 export class MessageFramer {
   readonly #longest: number;
-  readonly #parts: Buffer[] = [];
-  #held = 0;
+  readonly #held = new GatheredBytes();
 
   /** @param longest the longest accepted message in bytes */
   constructor(longest: number) {
@@ -160,36 +160,22 @@ export class MessageFramer {
   }
 
   /** Adds received bytes. */
-  push(part: Buffer): void {
-    if (part.length === 0) return;
-    this.#parts.push(part);
-    this.#held += part.length;
+  push(part: Uint8Array): void {
+    this.#held.add(part);
   }
 
   /**
    * The next whole message; undefined if it is incomplete. Its bytes are valid until the next call.
    * @throws {MessageTooLong} as soon as the length is known
    */
-  next(): Buffer | undefined {
-    const length = this.#peekLength();
-    if (length === undefined) return undefined;
+  next(): Uint8Array | undefined {
+    const held = this.#held;
+    if (held.length < LENGTH_BYTES) return undefined;
+    const length = (held.at(0) << 8) | held.at(1);
     if (length > this.#longest)
       throw new MessageTooLong(`a message of ${length} bytes; at most ${this.#longest} are allowed`);
     const end = LENGTH_BYTES + length;
-    if (this.#held < end) return undefined;
-    // Joined only here, once for each message: a client that sends single bytes must not cause a copy for each.
-    const whole = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
-    const rest = whole.subarray(end);
-    this.#parts.splice(0, this.#parts.length, ...(rest.length > 0 ? [rest] : []));
-    this.#held = rest.length;
-    return whole.subarray(LENGTH_BYTES, end);
-  }
-
-  #peekLength(): number | undefined {
-    if (this.#held < LENGTH_BYTES) return undefined;
-    const first = this.#parts[0]!;
-    const second = first.length > 1 ? first[1]! : this.#parts[1]![0]!;
-    return (first[0]! << 8) | second;
+    return held.length < end ? undefined : held.take(end).subarray(LENGTH_BYTES);
   }
 }
 

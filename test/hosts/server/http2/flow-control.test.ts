@@ -151,3 +151,12 @@ test("a connection is stalled while every response waits for the client, and not
   await seen.send(window(1, 90), window(3, 89));
   expect([stalled(7000), stalled(9000)]).toEqual([0, 0]);
 });
+
+test("DATA frames of one byte each are kept together until they are read", async () => {
+  const streams: Http2Stream[] = [];
+  const seen = connect((stream) => streams.push(stream));
+  const bytes = Array.from({ length: 1000 }, (_, byte) => byte % 256);
+  await seen.send(PREFACE, post(1), ...bytes.map((byte) => frame(FRAME.data, 0, 1, Buffer.from([byte]))));
+  const { value } = await streams[0]!.body.stream().getReader().read();
+  expect([...value!]).toEqual(bytes);
+});
