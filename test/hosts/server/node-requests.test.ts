@@ -162,6 +162,19 @@ describe("a client that requests another protocol", () => {
       ]);
     },
   );
+
+  it.each([true, false])("adds no listeners with each request (TLS: %s)", async (isSecure) => {
+    const warnings: Error[] = [];
+    const warned = (warning: Error) => warnings.push(warning);
+    process.on("warning", warned);
+    const { port } = await start(slowFirst, { secure: isSecure });
+    const socket = isSecure ? secure(port, "http/1.1") : plain(port);
+    socket.write(`GET /one HTTP/1.1\r\n${UPGRADE}\r\n`.repeat(20));
+    socket.write("GET /last HTTP/1.1\r\nHost: a\r\n\r\n");
+    await untilMatch(socket, /<\/last>/);
+    process.off("warning", warned);
+    expect(warnings).toEqual([]);
+  });
 });
 
 describe("a request over HTTP/1.1", () => {
