@@ -45,15 +45,13 @@ export class RedisLog implements SharedLog {
 
   /**
    * Opens the log that is kept under a prefix, over two connections that `close` ends.
-   * @throws {StoreError} STORE_FAILED if the engine cannot be reached, may evict keys, or has another format
+   * @throws {StoreError} STORE_FAILED if the engine cannot be reached, or may evict keys
    */
   static async open(address: RedisAddress, prefix: string): Promise<RedisLog> {
     const connection = await RedisConnection.open(address);
     try {
       await refuseEviction(connection);
-      const log = new RedisLog(connection, await RedisConnection.open(address), keysBelow(prefix));
-      await log.head(0);
-      return log;
+      return new RedisLog(connection, await RedisConnection.open(address), keysBelow(prefix));
     } catch (error) {
       connection.close();
       throw error;

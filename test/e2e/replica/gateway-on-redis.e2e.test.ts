@@ -30,6 +30,13 @@ test("an engine that cannot be used ends the start with its address and the caus
   const evicting = await start(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`);
   expect([evicting.code, evicting.stderr]).toEqual([2, expect.stringContaining("noeviction")]);
   await redis.run("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  await redis.run("ACL", "SETUSER", "limited", "on", ">limited", "~other*", "+@all");
+  const limited = await start(`redis://limited:limited@127.0.0.1:${redis.port}`);
+  expect([limited.code, limited.stderr]).toEqual([2, expect.stringContaining("NOPERM")]);
+  await redis.run("HSET", "{clusterset-doh}:head", "format", "3");
+  const newer = await start(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`);
+  expect([newer.code, newer.stderr]).toEqual([2, expect.stringContaining("format version 3")]);
+  await redis.run("DEL", "{clusterset-doh}:head");
   const file = await start("http://127.0.0.1");
   expect([file.code, file.stderr]).toEqual([2, expect.stringContaining("store.url: must be redis://")]);
 });
