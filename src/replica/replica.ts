@@ -116,8 +116,6 @@ export class Replica implements SharedOrder {
     while (!this.#isClosed)
       try {
         if (!this.#isChecked || this.#mustReload) await this.#check();
-        this.#say(undefined);
-        failures = 0;
         const entries = await this.#parts.log.entries(this.position);
         if (entries.length === 0) this.#isChecked = false;
         for (const entry of entries) {
@@ -125,6 +123,8 @@ export class Replica implements SharedOrder {
           await new Promise<void>((resolve) => this.clock.nextTurn(resolve));
         }
         await this.#endLeases();
+        this.#say(undefined);
+        failures = 0;
       } catch (error) {
         if (this.#isClosed) return;
         this.#isChecked = false;
@@ -182,13 +182,13 @@ export class Replica implements SharedOrder {
   async #endLeases(): Promise<void> {
     const now = this.clock.now();
     if (Math.abs(now - this.#lookedAt) < LEASES_EVERY) return;
-    this.#lookedAt = now;
     const { writer } = this.#parts;
     for (const row of writer.reader.clusters()) {
       if (row.state !== "live" || row.meta!.expiresAt > unixTime(this.clock, now)) continue;
       const change = writer.plan({ kind: "expiry", cluster: row.id });
       await this.#database.append(crypto.randomUUID(), row, change);
     }
+    this.#lookedAt = now;
   }
 
   /** Another gateway changed a cluster: waits until that is applied. @throws {StaleChange} */

@@ -112,6 +112,8 @@ export class MemoryConnection implements SharedLog {
   #isClosed = false;
   #lostReplies = 0;
   #replies: Promise<void> | undefined;
+  /** Whether the engine has no memory for changes. */
+  isFull = false;
   /** Whether `entries` waits for some. */
   isIdle = false;
 
@@ -120,7 +122,7 @@ export class MemoryConnection implements SharedLog {
   }
 
   get isReachable(): boolean {
-    return !(this.#isCut || this.#isHeld || this.#isClosed);
+    return !(this.#isCut || this.#isHeld || this.#isClosed || this.isFull);
   }
 
   disconnect(): void {
@@ -170,6 +172,7 @@ export class MemoryConnection implements SharedLog {
 
   async append(draft: LogDraft): Promise<number | "changed" | "other"> {
     await this.#pass();
+    if (this.isFull) throw new StoreError("STORE_FULL", "no memory left");
     const result = this.#log.append(draft);
     await this.#replies;
     if (this.#lostReplies > 0) {

@@ -25,6 +25,7 @@ async function start(count: number) {
 }
 
 const agree = () => replicas.agree();
+const eventsOf = ({ events }: Member) => events.map(({ event }) => event);
 
 describe("gateways that share a log", () => {
   test("acknowledge a push when they answer from it, and say up to which entry they have applied the log", async () => {
@@ -211,6 +212,22 @@ describe("while the log is gone", () => {
     expect(one.gateway.everything.status()).not.toHaveProperty("behindSince");
     expect(liveOf(one)).toEqual(["west"]);
     expect([...readerOf(one).all("east", Kind.export)]).toHaveLength(1);
+  });
+
+  test("or takes no changes, that is said once, and leases hold as well", async () => {
+    const { members } = await start(1);
+    const [{ gateway, log }] = members;
+    const said = () => eventsOf(members[0]).filter((event) => event.startsWith("log-"));
+    const { generation } = await putSnapshot(gateway, exporting("east"), { leaseSeconds: 10 });
+    log.isFull = true;
+    await replicas.pass(60_000);
+    await expect(gateway.renew("east", generation)).rejects.toMatchObject({ code: "STORE_FULL" });
+    expect(liveOf(members[0])).toEqual(["east"]);
+    expect(said()).toEqual(["log-not-followed"]);
+    log.isFull = false;
+    await replicas.pass(5000);
+    expect(liveOf(members[0])).toEqual([]);
+    expect(said()).toEqual(["log-not-followed", "log-followed-again"]);
   });
 
   test("no lease ends that is renewed soon afterwards", async () => {
