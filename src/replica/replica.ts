@@ -27,6 +27,8 @@ interface OwnChange {
   readonly reject: (error: Error) => void;
   /** Undefined until the log has replied. */
   position: number | undefined;
+  /** Up to which position rows were loaded since it was sent. */
+  loaded: number;
   /** Whether the log has lost entries since it was sent. */
   isDoubtful: boolean;
 }
@@ -41,8 +43,6 @@ export class Replica implements SharedOrder {
   readonly #own = new Map<string, OwnChange>();
   readonly #paused = new Set<() => void>();
   #follower: ChangeFollower | undefined;
-  /** Up to which position rows were loaded. */
-  #loaded = 0;
   #isRunning = false;
   #isChecked = false;
   #mustReload = false;
@@ -92,6 +92,7 @@ export class Replica implements SharedOrder {
       resolve,
       reject,
       position: undefined,
+      loaded: 0,
       isDoubtful: false,
     };
     this.#own.set(id, own);
@@ -147,9 +148,11 @@ export class Replica implements SharedOrder {
       if (isLost) for (const own of this.#own.values()) own.isDoubtful = true;
       await this.#database.reload(isLost);
       this.#mustReload = false;
-      this.#loaded = this.position;
       this.#follower?.reloaded();
-      for (const own of this.#own.values()) this.#settle(own);
+      for (const own of this.#own.values()) {
+        own.loaded = this.position;
+        this.#settle(own);
+      }
       this.#wake();
     }
     this.#isChecked = true;
@@ -171,10 +174,10 @@ export class Replica implements SharedOrder {
   }
 
   /** Ends the wait of a change up to which the log was applied, or loaded. What was resolved before stays so. */
-  #settle({ position, cluster, isDoubtful, resolve, reject }: OwnChange): void {
+  #settle({ position, cluster, loaded, isDoubtful, resolve, reject }: OwnChange): void {
     if (position === undefined || position > this.position) return;
     const isThere = rowSumOf(this.#parts.writer.reader.cluster(cluster.id)) === rowSumOf(cluster);
-    if (isThere || (position <= this.#loaded && !isDoubtful)) resolve();
+    if (isThere || (position <= loaded && !isDoubtful)) resolve();
     else reject(lost());
   }
 

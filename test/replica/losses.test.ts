@@ -220,6 +220,25 @@ describe("pushes that the engine loses before they are applied", () => {
     expect(heldOf(other, "east").namespaces).toHaveProperty("new");
   });
 
+  test("are acknowledged only when they are applied, also after the engine lost everything twice", async () => {
+    const { members, log } = await start(1);
+    const [one] = members;
+    for (const id of ["east", "north", "west"]) await putSnapshot(one.gateway, exporting(id));
+    log.loseEverything();
+    await replicas.settled();
+    one.log.hold();
+    log.loseEverything();
+    let isThere: boolean | undefined;
+    const pushing = putSnapshot(one.gateway, exporting("south")).then(() => {
+      isThere = readerOf(one).cluster("south") !== undefined;
+    });
+    await replicas.settled();
+    one.log.release();
+    await replicas.rejoin([pushing]);
+    expect(isThere).toBe(true);
+    expect(agree()).toEqual(["east", "north", "south", "west"]);
+  });
+
   test("are acknowledged with their generation where a load brings them", async () => {
     const { members, log } = await start(2);
     const [one, other] = members;
