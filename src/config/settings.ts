@@ -83,8 +83,8 @@ const Settings = z
       .prefault({}),
     /** The gateway's URL for clients. Default: pages use the address of their request. */
     publicUrl: z
-      .url({ protocol: /^https$/, error: PUBLIC_URL })
-      .refine((text) => URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`, PUBLIC_URL)
+      .url({ protocol: /^https$/, error: PUBLIC_URL, abort: true })
+      .refine((text) => new URL(text).href === `${new URL(text).origin}/`, PUBLIC_URL)
       .optional(),
     /** The pages for people: `/`, `/setup` and the pages that they link to. */
     pages: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),

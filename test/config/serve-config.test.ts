@@ -279,6 +279,10 @@ describe("a mistake in the config file is reported with its place", () => {
     expect(complaint(text)).toContain(expected);
   });
 
+  it("reports one error for a public URL that is none", () => {
+    expect(() => readServeConfig({ publicUrl: "foo" })).toThrow(/^publicUrl: must be .*$/);
+  });
+
   it("reports a missing file", () => {
     expect(() => readServeConfig({ config: at("none.yaml") })).toThrow(/cannot read the config file/);
   });
