@@ -76,6 +76,8 @@ function whyUnreachable(
     return notReady(
       "Other clusters reach this one by the addresses of its nodes, and the worker reports no node port of the Service: set the Service's type to NodePort, and run the worker with --node-addresses.",
     );
+  if (reach === "nodes" && nodes?.addresses.length === 0)
+    return notReady("The worker reports no address of a node of this cluster yet.", "Pending");
   if (reach === "nodes" || externalIPs.length > 0 || loadBalancer.some(({ ip }) => ip)) return undefined;
   const reached = "Other clusters reach this one by the addresses of load balancers, and the Service's";
   if (serviceType !== "LoadBalancer")

@@ -57,9 +57,11 @@ const reduceNode = reduceTo(
   ["addresses", "conditions"],
 );
 
-/** Nodes with their addresses; by default only `metadata` is requested. */
+/** Nodes with their addresses, which exports need; by default only `metadata` is requested. */
 export function withNodeAddresses(resource: ApiResource): ApiResource {
-  return resource.kind === "Node" ? { ...resource, metadataOnly: false, reduce: reduceNode } : resource;
+  return resource.kind === "Node"
+    ? { ...resource, metadataOnly: false, optional: false, reduce: reduceNode }
+    : resource;
 }
 
 /** Reduces objects to these fields of their metadata and their status. */

@@ -71,14 +71,15 @@ describe("the conditions of a ServiceExport", () => {
     expect(briefly(conditions("a"))).toContain("Ready False Failed");
   });
 
-  it("say that others cannot reach a cluster by its nodes without a node port", () => {
-    const nodes = { ports: [{ name: "http", protocol: "TCP", port: 30080 }], addresses: [] };
+  it("say that others cannot reach a cluster by its nodes without a node port or an address", () => {
+    const nodes = { ports: [{ name: "http", protocol: "TCP", port: 30080 }], addresses: ["192.0.2.7"] };
     const reached = (parts: Parameters<typeof exporting>[1]) =>
       deriveWorld([exporting("a", parts)], () => "nodes").conditions("a")!;
     const [, ready] = reached({});
     expect(ready).toMatchObject({ status: "False", reason: "Failed" });
     expect(ready!.message).toContain("no node port of the Service");
     expect(DesiredCondition.parse(ready)).toEqual(ready);
+    expect(briefly(reached({ nodes: { ...nodes, addresses: [] } }))).toContain("Ready False Pending");
     for (const parts of [{ nodes }, { headless: true }])
       expect(briefly(reached(parts))).toContain("Ready True Exported");
   });

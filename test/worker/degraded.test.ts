@@ -106,6 +106,25 @@ describe("problems of an API server", () => {
     });
   });
 
+  test("that forbids nodes are problems where their addresses are exported", async () => {
+    const pauses = { first: 10, most: 50 };
+    const withNodes = new KubernetesSource(
+      {
+        kubeconfig: world.kubeconfig,
+        clusterIdGiven: true,
+        nodeAddresses: true,
+        logger: world.logs,
+        times: { backoff: pauses, slowBackoff: pauses, discovery: 50, problemAfter: 50 },
+      },
+      LISTENER,
+    );
+    world.run((signal) => withNodes.run(signal));
+    await until(() => expect(withNodes.complete).toBe(true));
+    api.refuse.set("/api/v1/nodes", 403);
+    api.closeWatches("end");
+    await until(() => expect(problemsOf(withNodes)).toEqual(["RBAC_FORBIDDEN nodes"]));
+  });
+
   test("that rejects the credentials name no resource", async () => {
     for (const path of ["/api/v1/namespaces", "/api/v1/services"]) api.refuse.set(path, 401);
     api.closeWatches("end");
