@@ -76,7 +76,11 @@ async function reconcileImport(
   const { objects, version, foreign } = context;
   const key = `${at.namespace}/${at.name}`;
   const own = objects.of(key);
-  if (own.import !== undefined && !isManaged(own.import)) return foreign(own.import);
+  if (own.import !== undefined && !isManaged(own.import)) {
+    // One that was handed away: nothing here brings its slices up to date any more.
+    for (const one of [...own.slices, ...own.services]) await removeOne(context, one);
+    return foreign(own.import);
+  }
   if (own.import?.metadata.deletionTimestamp !== undefined) return;
   const isHeadless = wanted.type === "Headless";
   const service = isHeadless ? undefined : derivedService(at, wanted);

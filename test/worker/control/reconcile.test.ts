@@ -165,6 +165,15 @@ describe("objects of somebody else", () => {
     expect(cluster.get("ServiceImport", "db")).toBeDefined();
   });
 
+  test("a ServiceImport of ours that is handed away stays, and no Service and slices of ours beside it", async () => {
+    await reconcile(stateWith(linesOf()));
+    const { labels: _, ...metadata } = cluster.get("ServiceImport", "db")!.metadata;
+    cluster.put({ ...cluster.get("ServiceImport", "db")!, metadata });
+    await reconcile(stateWith(linesOf()));
+    expect([...cluster.stored.keys()]).toEqual(["ServiceImport shop/db"]);
+    expect(cluster.log.at(-1)).toBe("foreign ServiceImport shop/db");
+  });
+
   test("a ServiceImport that somebody makes while ours is written is not touched, and no Service stays for ours", async () => {
     cluster.beforeWrite = (what) => {
       if (what === "create ServiceImport shop/db")
