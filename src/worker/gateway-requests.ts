@@ -168,7 +168,8 @@ export class GatewayRequests {
   }
 
   async #acknowledged(request: GatewayRequest, leaseSeconds: number): Promise<number> {
-    const text = await this.#request(request, requestLimit(leaseSeconds, request.content?.length ?? 0));
+    const bytes = request.bytes ?? request.content?.length ?? 0;
+    const text = await this.#request(request, requestLimit(leaseSeconds, bytes));
     try {
       const { generation } = JSON.parse(text) as { readonly generation?: unknown };
       if (Number.isInteger(generation)) return generation as number;
@@ -189,7 +190,7 @@ export class GatewayRequests {
   }
 
   /** Sends a request with the worker's credential, and counts it. @returns the body of the answer @throws {GatewayError} also for an answer that is not a 2xx */
-  async #send({ type, content, isCompressed, ...request }: GatewayRequest) {
+  async #send({ type, content, isCompressed, bytes: _, ...request }: GatewayRequest) {
     const headers: Record<string, string> = {};
     if (type !== undefined) headers["content-type"] = type;
     if (isCompressed === true) headers["content-encoding"] = "gzip";
@@ -317,6 +318,8 @@ function between(milliseconds: number): number {
 interface SentBody {
   readonly content: Buffer;
   readonly isCompressed: boolean;
+  /** Before it was compressed: the gateway reads as many. */
+  readonly bytes: number;
 }
 
 /** Smaller bodies are sent as they are. */
@@ -333,14 +336,16 @@ const MOST_RATIO = 150;
 async function packLines(lines: () => Iterable<Uint8Array>): Promise<SentBody> {
   const blocks = inBlocks(lines());
   const first = blocks.next();
-  if (first.done) return { content: Buffer.alloc(0), isCompressed: false };
-  if (first.value.length < COMPRESS_FROM_BYTES) return { content: first.value, isCompressed: false };
+  if (first.done) return { content: Buffer.alloc(0), isCompressed: false, bytes: 0 };
+  const { length } = first.value;
+  if (length < COMPRESS_FROM_BYTES) return { content: first.value, isCompressed: false, bytes: length };
   const gzip = createGzip();
   gzip.write(first.value);
   const [content] = await Promise.all([buffer(gzip), pipeline(blocks, gzip)]);
   const bytes = gzip.bytesWritten;
-  if (content.length < bytes && content.length * MOST_RATIO > bytes) return { content, isCompressed: true };
-  return { content: Buffer.concat([...lines()]), isCompressed: false };
+  if (content.length < bytes && content.length * MOST_RATIO > bytes)
+    return { content, isCompressed: true, bytes };
+  return { content: Buffer.concat([...lines()]), isCompressed: false, bytes };
 }
 
 function* inBlocks(lines: Iterable<Uint8Array>): Generator<Buffer> {

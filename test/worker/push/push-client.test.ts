@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
 import type { Degradation } from "../../../src/snapshot/degradation.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { requestLimit } from "../../../src/worker/gateway-requests.ts";
 import { PushClient, type PushClientOptions } from "../../../src/worker/push-client.ts";
 import { stopClock } from "../../hosts/server/stopped-clock.ts";
 import { exporting } from "../../merge/fixtures.ts";
@@ -131,6 +132,16 @@ test("pushes the full snapshot first, compressed, then deltas in proportion to t
   expect(patch!.body).toEqual([
     ["exports", "shop/web", { endpoints: { "*": { members: { "10.0.0.100": { address: "10.0.0.100" } } } } }],
   ]);
+});
+
+test("a push may take as long as what it has before it is compressed, not after", async () => {
+  const limits = vi.spyOn(AbortSignal, "timeout");
+  const large = snapshot(10_000);
+  start({ leaseSeconds: 15 }).offer(large);
+  await holds(large);
+  expect(Number(gateway.seen[0]!.headers["content-length"])).toBeLessThan(256 * 1024);
+  expect(limits).toHaveBeenCalledWith(requestLimit(15, JSON.stringify(large).length));
+  expect(limits).not.toHaveBeenCalledWith(requestLimit(15, 100));
 });
 
 test("pushes endless changes no faster than the budget", async () => {
