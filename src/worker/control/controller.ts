@@ -101,8 +101,8 @@ export class Controller {
     const { clusterId, leaseSeconds, gateways, logger } = this.#options;
     const queue = new WorkQueue(
       (key) => this.#reconcile(key, signal),
-      (key, error, failures) => {
-        if (signal.aborted || isExpected(error)) return;
+      (key, error, failures, isNews) => {
+        if (signal.aborted || isExpected(error) || !isNews) return;
         logger.warn({ key, failures }, `cannot be brought to the desired state: ${describeCauses(error)}`);
       },
     );
@@ -203,23 +203,28 @@ function isExpected(error: unknown): boolean {
 
 /** The pauses between attempts at one key, milliseconds. */
 export const RETRY_LIMITS: BackoffLimits = { first: 500, most: 60_000 };
+/** Milliseconds until an object that the API server calls invalid is tried again without a change. */
+export const INVALID_PAUSE = 10 * 60_000;
+/** Characters by which two failures of a key are told apart. */
+const MOST_COMPARED = 300;
 /** Keys that are worked on at once: with 80 ms for each write, enough for `WRITE_LIMITS`. */
 export const AT_ONCE = 16;
 
 /** Keys to work on: each at most once at a time, and again if it was touched meanwhile. A failed key waits; others do not wait for it. */
 export class WorkQueue {
   readonly #work: (key: string) => Promise<void>;
-  readonly #failed: (key: string, error: unknown, failures: number) => void;
+  readonly #failed: (key: string, error: unknown, failures: number, isNews: boolean) => void;
   readonly #waiting = new Set<string>();
   readonly #running = new Set<string>();
-  readonly #failures = new Map<string, number>();
+  /** How often a key has failed in a row, and why the last time. */
+  readonly #failures = new Map<string, { readonly count: number; readonly message: string }>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #isOpen = false;
 
-  /** @param failed called with each error of `work`, and how often the key has failed in a row */
+  /** @param failed called with each error of `work`, how often the key has failed in a row, and whether the last failure was another one */
   constructor(
     work: (key: string) => Promise<void>,
-    failed: (key: string, error: unknown, failures: number) => void,
+    failed: (key: string, error: unknown, failures: number, isNews: boolean) => void,
   ) {
     this.#work = work;
     this.#failed = failed;
@@ -267,13 +272,16 @@ export class WorkQueue {
       await this.#work(key);
       this.#failures.delete(key);
     } catch (error) {
-      const failures = (this.#failures.get(key) ?? 0) + 1;
-      this.#failures.set(key, failures);
-      this.#failed(key, error, failures);
+      const before = this.#failures.get(key);
+      const count = (before?.count ?? 0) + 1;
+      const message = String(error).slice(0, MOST_COMPARED);
+      this.#failures.set(key, { count, message });
+      this.#failed(key, error, count, message !== before?.message);
+      const isInvalid = error instanceof ApiError && error.status === 422;
       if (this.#isOpen && !this.#waiting.has(key))
         this.#timers.set(
           key,
-          setTimeout(() => this.add(key), backoffPause(failures, RETRY_LIMITS)),
+          setTimeout(() => this.add(key), isInvalid ? INVALID_PAUSE : backoffPause(count, RETRY_LIMITS)),
         );
     }
     this.#running.delete(key);

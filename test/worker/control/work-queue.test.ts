@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { AT_ONCE, RETRY_LIMITS, WorkQueue } from "../../../src/worker/control/controller.ts";
+import { ApiError } from "../../../src/worker/api-server.ts";
+import { AT_ONCE, INVALID_PAUSE, RETRY_LIMITS, WorkQueue } from "../../../src/worker/control/controller.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -28,7 +29,7 @@ function open(): {
       running.set(key, work);
       return work.promise;
     },
-    (key, _error, failures) => failed.push(`${key} ${failures}`),
+    (key, _error, failures, isNews) => failed.push(`${key} ${failures}${isNews ? "" : " again"}`),
   );
   const end = async (key: string, error?: Error) => {
     if (error === undefined) running.get(key)!.resolve();
@@ -82,7 +83,24 @@ test("a failed key is tried again after a pause that grows, and others do not wa
   expect(started).toHaveLength(3);
   await vi.advanceTimersByTimeAsync(RETRY_LIMITS.first * 1.5);
   expect(started).toHaveLength(4);
-  expect(failed).toEqual(["a 1", "a 2"]);
+  expect(failed).toEqual(["a 1", "a 2 again"]);
+});
+
+test("a key whose object is invalid is tried again when it changes, or after minutes; the same error is no news", async () => {
+  const { started, end, queue, failed } = open();
+  const invalid = new ApiError("PATCH", 422, "invalid");
+  queue.open();
+  queue.add("a");
+  await end("a", invalid);
+  await vi.advanceTimersByTimeAsync(INVALID_PAUSE - 1);
+  expect(started).toEqual(["a"]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(started).toEqual(["a", "a"]);
+  await end("a", invalid);
+  queue.add("a");
+  expect(started).toHaveLength(3);
+  await end("a", new ApiError("PATCH", 422, "otherwise"));
+  expect(failed).toEqual(["a 1", "a 2 again", "a 3"]);
 });
 
 test("a change tries a failed key at once, and success forgets its failures", async () => {
