@@ -75,6 +75,18 @@ describe("stopping", () => {
     },
   );
 
+  it("waits for no connection that never had a request", async () => {
+    const server = await servers.start({
+      fetch: echo,
+      limits: { requestSeconds: 3600, handshakeSeconds: 3600 },
+    });
+    const [silent, inHandshake] = [http1(server, true), plainSocket(server)];
+    await new Promise((resolve) => silent.once("secureConnect", resolve));
+    // Answered behind both connections, so the server has them.
+    expect(await received(http2(server).request())).toBe("GET ");
+    await Promise.all([server.stop(2 ** 30), closed(silent), closed(inHandshake)]);
+  });
+
   it("cuts off what does not finish", async () => {
     const server = await start();
     const stuck = http2(server).request({ ":method": "POST" });

@@ -47,7 +47,10 @@ export class ConnectionGuard {
   /** From now on connections end with the last response: HTTP/2 announces it, and Node would leave those of HTTP/1.1 open until clients close them. */
   stop(): void {
     this.#isStopping = true;
-    for (const { http2 } of this.#held.all()) http2?.goAway();
+    for (const { http2, hasAsked, socket } of this.#held.all())
+      if (http2 !== undefined) http2.goAway();
+      // Without a request, perhaps in its handshake: Node does not count it as idle.
+      else if (!hasAsked) socket.destroy();
   }
 
   /** Stops watching. */
