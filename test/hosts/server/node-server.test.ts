@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import type { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
+import { makeAuthority } from "../client-certificates.ts";
 import { serversOfTests } from "./tls-fixture.ts";
 
 const servers = serversOfTests();
@@ -49,6 +50,48 @@ describe("requests that other servers accept", () => {
     expect(await received(socket)).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
+describe("another authority for client certificates", () => {
+  it.each(["h2", "http/1.1"] as const)(
+    "ends open connections, which keep no rights (%s)",
+    async (protocol) => {
+      const authority = await makeAuthority("clusters");
+      const tls = { ...servers.tls, clientCa: authority.cert };
+      const server = await servers.start({ fetch: echo, tls });
+      const other = protocol === "h2" ? http2(server) : http1(server, true);
+      if ("request" in other) await received(other.request());
+      else {
+        other.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        await new Promise((resolve) => other.once("data", resolve));
+      }
+      server.renew(tls);
+      const next = { ...tls, clientCa: (await makeAuthority("clusters")).cert };
+      expect(other.destroyed).toBe(false);
+      server.renew(next);
+      await closed(other);
+    },
+  );
+
+  it("ends a busy HTTP/1.1 connection with its response", async () => {
+    const released = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    const tls = { ...servers.tls, clientCa: (await makeAuthority("clusters")).cert };
+    const server = await servers.start({
+      tls,
+      fetch: async () => {
+        arrived.resolve();
+        await released.promise;
+        return new Response("late");
+      },
+    });
+    const busy = http1(server, true);
+    busy.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await arrived.promise;
+    server.renew({ ...tls, clientCa: (await makeAuthority("clusters")).cert });
+    released.resolve();
+    expect(await received(busy)).toContain("late");
+  });
+});
+
 describe("stopping", () => {
   it.each([true, false])(
     "lets no HTTP/1.1 connection stay open for another request (TLS: %s)",

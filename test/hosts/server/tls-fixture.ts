@@ -10,7 +10,7 @@ import { folderOfTests } from "../../folders.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 
 /** What tests set of a server. */
-interface ServerParts extends Partial<Omit<NodeServerOptions, "listen" | "tls" | "limits" | "fetch">> {
+interface ServerParts extends Partial<Omit<NodeServerOptions, "listen" | "limits" | "fetch">> {
   readonly fetch?: NodeServerOptions["fetch"] | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
   /** Default: 127.0.0.1 */

@@ -44,13 +44,20 @@ export class ConnectionGuard {
     return this.#held.of(socket);
   }
 
-  /** From now on connections end with the last response: HTTP/2 announces it, and Node would leave those of HTTP/1.1 open until clients close them. */
+  /** From now on connections end with the last response. */
   stop(): void {
     this.#isStopping = true;
-    for (const { http2, hasAsked, socket } of this.#held.all())
-      if (http2 !== undefined) http2.goAway();
+    this.endConnections();
+  }
+
+  /** Ends open connections with their last responses: HTTP/2 announces it. The caller closes idle ones of HTTP/1.1. */
+  endConnections(): void {
+    for (const held of this.#held.all()) {
+      held.isEnding = true;
+      if (held.http2 !== undefined) held.http2.goAway();
       // Without a request, perhaps in its handshake: Node does not count it as idle.
-      else if (!hasAsked) socket.destroy();
+      else if (!held.hasAsked) held.socket.destroy();
+    }
   }
 
   /** Stops watching. */
@@ -110,7 +117,7 @@ export class ConnectionGuard {
       if (held === undefined) return;
       held.activeAt = performance.now();
       this.#held.ended(held);
-      if (this.#isStopping && held.open === 0) socket.destroySoon();
+      if ((this.#isStopping || held.isEnding) && held.open === 0) socket.destroySoon();
     });
     return true;
   }

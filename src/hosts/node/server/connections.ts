@@ -22,6 +22,8 @@ export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
   open: number;
   /** Undefined for HTTP/1.1, and before the handshake of TLS. */
   http2: Http2Connection | undefined;
+  /** Whether it ends with its last response. */
+  isEnding: boolean;
   /** Whether the client was sent a PING and has not answered it. */
   isProbed: boolean;
   /** Of streams that may be reset. */
@@ -102,6 +104,7 @@ export class HeldConnections {
       hasAsked: false,
       open: 0,
       http2: undefined,
+      isEnding: false,
       isProbed: false,
       older: undefined,
       newer: undefined,

@@ -73,10 +73,16 @@ export async function startNodeServer(
   const isMisdirected = misdirectedFrom(names);
   const start = async (host: string | undefined, port: number): Promise<Listener> => {
     const server = createGuardedServer({ tls, limits, guard, handlers, protection, isMisdirected });
+    let clientCa = tls?.clientCa;
     return {
       port: await listen(server, { host, port, reusePort }),
       renew: (renewed) => {
         if ("setSecureContext" in server) server.setSecureContext(secureContext(renewed));
+        if (renewed.clientCa === clientCa) return;
+        clientCa = renewed.clientCa;
+        // Certificates of clients are checked in handshakes alone.
+        guard.endConnections();
+        server.closeIdleConnections();
       },
       stop: (grace) => stopServer(server, grace, () => guard.destroyAll()),
     };
