@@ -295,8 +295,8 @@ export class DeclinedUpgrades {
         if (socket.destroyed) return;
         socket.unshift(Buffer.concat([headOf(incoming), head]));
         server.emit(entry, socket);
-        // The returned bytes are in the socket's own buffer, which Node's parser reads only if there is a listener.
-        socket.on("data", () => {});
+        // The returned bytes are in the socket's own buffer.
+        readThroughSocket(socket);
       };
       const before = this.#latest.get(socket);
       if (before === undefined || before.closed) again();
@@ -309,6 +309,14 @@ export class DeclinedUpgrades {
     this.#latest.set(socket, outgoing);
   }
 }
+
+/** Has Node's HTTP/1.1 parser get its bytes through the socket, with its buffer and its pauses: without a listener it reads past it. */
+export function readThroughSocket(socket: Socket): void {
+  // A connection arrives again after a declined upgrade.
+  socket.off("data", ignore).on("data", ignore);
+}
+
+function ignore(): void {}
 
 function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`;

@@ -28,7 +28,7 @@ import {
 } from "./answer-request.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import type { ServerProtection } from "./connections.ts";
-import { DeclinedUpgrades, Http1Request, PipelinedRequests } from "./http1.ts";
+import { DeclinedUpgrades, Http1Request, PipelinedRequests, readThroughSocket } from "./http1.ts";
 import { type AnsweringParts, answerHttp2 } from "./http2.ts";
 
 /** The settings of a server, whatever answers its requests. */
@@ -153,7 +153,8 @@ function chooseProtocol(server: HttpServer, parts: GuardedServerParts): void {
       return;
     }
     for (const listener of listeners) listener.call(server, socket);
-    readInTurns(socket);
+    // Node passes decrypted bytes to its parser even while many pipelined requests have paused it, which the parser reports as an error.
+    readThroughSocket(socket);
   });
 }
 
@@ -163,14 +164,6 @@ function chooseProtocol(server: HttpServer, parts: GuardedServerParts): void {
  */
 function clearVerificationErrors(socket: TLSSocket): void {
   socket.getPeerX509Certificate();
-}
-
-/**
- * Node passes decrypted bytes to its HTTP/1.1 parser even while many pipelined requests have paused it, which the parser
- * reports as an error. With a listener for `data` the bytes go through the socket, which waits.
- */
-function readInTurns(socket: TLSSocket): void {
-  socket.on("data", () => {});
 }
 
 /** Answers requests over HTTP/1.1. */
