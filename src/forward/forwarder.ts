@@ -34,7 +34,7 @@ export class Forwarder {
   readonly #clients: ClientRate;
   readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
   readonly #running = new Map<string, Promise<CachedAnswer>>();
-  /** The start of each pending question. */
+  /** The start of each query that waits. */
   readonly #inFlight = new Set<{ readonly askedAt: number }>();
 
   constructor(parts: ForwarderDependencies) {
@@ -86,11 +86,10 @@ export class Forwarder {
     if (stale !== undefined && this.#hasJustFailed(stale, now))
       return this.#give(message, query, stale, "stale");
     const running = this.#parts.coalesce !== false ? this.#running.get(runningKey) : undefined;
-    if (running === undefined) {
-      const refused = this.#refuse(message, query, client);
-      if (refused !== undefined)
-        return stale === undefined ? refused() : this.#give(message, query, stale, "stale");
-    }
+    const refused = this.#refuse(message, query, client, running !== undefined);
+    if (refused !== undefined)
+      return stale === undefined ? refused() : this.#give(message, query, stale, "stale");
+    if (running !== undefined) void running.then(this.#takePlace());
     const result = running === undefined ? "miss" : "coalesced";
     const asked =
       running ??
@@ -136,8 +135,16 @@ export class Forwarder {
     };
   }
 
-  /** If a query may not go to upstreams: a function that makes the answer. */
-  #refuse(message: Uint8Array, query: Query, client: string | undefined): (() => OutsideAnswer) | undefined {
+  /**
+   * If a query may not go to upstreams: a function that makes the answer.
+   * @param isJoined whether it waits for the exchange of another query, and costs upstreams nothing
+   */
+  #refuse(
+    message: Uint8Array,
+    query: Query,
+    client: string | undefined,
+    isJoined: boolean,
+  ): (() => OutsideAnswer) | undefined {
     const refusal = (result: ForwardResult, rcode: number, error: number, retryAfter?: number) => () => {
       this.counters.results.hit(result);
       const answer = answerWith(message, query, rcode, error);
@@ -147,7 +154,7 @@ export class Forwarder {
       };
     };
     if (this.#isFull()) return refusal("overloaded", ResponseCode.SERVFAIL, ExtendedError.OTHER);
-    const seconds = this.#clients.take(client);
+    const seconds = isJoined ? 0 : this.#clients.take(client);
     if (seconds > 0) return refusal("limited", ResponseCode.REFUSED, ExtendedError.PROHIBITED, seconds);
     return undefined;
   }
@@ -163,6 +170,18 @@ export class Forwarder {
     return this.#inFlight.size >= queriesInFlight;
   }
 
+  /** Counts a query that waits. @returns ends that */
+  #takePlace(): () => void {
+    const place = { askedAt: performance.now() };
+    this.#inFlight.add(place);
+    // Threads that find the last place at the same time all take it.
+    this.#parts.shared?.queries.begin(Number.POSITIVE_INFINITY);
+    return () => {
+      this.#inFlight.delete(place);
+      this.#parts.shared?.queries.end();
+    };
+  }
+
   /** @param keep gets the answer, and whether no upstream answered */
   #ask(
     query: Query,
@@ -170,13 +189,9 @@ export class Forwarder {
     keep: (answer: CachedAnswer, isSilence: boolean) => void,
     runningKey: string,
   ): Promise<CachedAnswer> {
-    const place = { askedAt: performance.now() };
-    this.#inFlight.add(place);
-    // Threads that find the last place at the same time all take it.
-    this.#parts.shared?.queries.begin(Number.POSITIVE_INFINITY);
+    const free = this.#takePlace();
     const asked = this.#fetch(query, isOwnTarget).then((answer) => {
-      this.#inFlight.delete(place);
-      this.#parts.shared?.queries.end();
+      free();
       this.#running.delete(runningKey);
       const kept = answer ?? new CachedAnswer(undefined, this.#parts.settings.cache, performance.now());
       keep(kept, answer === undefined);
