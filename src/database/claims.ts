@@ -176,7 +176,9 @@ function valuesOf<Value>({ before, after }: EntryChange): Values<Value> {
       return addresses;
     });
     const gone = [...known!].filter((hex) => !left!.has(hex));
-    if (isShownAlike(...some) && !mayHave(old.texts, now.texts, gone))
+    // With a rank, or without, all addresses have another basis.
+    const isRankedAlike = (old.counts === null) === (now.counts === null);
+    if (isRankedAlike && isShownAlike(...some) && !mayHave(old.texts, now.texts, gone))
       return some as Values<unknown> as Values<Value>;
   }
   return [old && (entryValue(old) as Value), now && (entryValue(now) as Value)];

@@ -1,5 +1,13 @@
 import { type AddressRange, isInRange, readSocketAddress } from "../dns/address.ts";
-import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/name.ts";
+import {
+  ExtendedError,
+  type FoldedName,
+  HEADER_BYTES,
+  HeaderFlag,
+  labelText,
+  RecordType,
+  ResponseCode,
+} from "../dns/name.ts";
 import { readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerOutOfZone, answerWith } from "../resolve/error-responses.ts";
@@ -81,8 +89,8 @@ export class Outside {
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#parts.localZones.find(query.name);
     // Without a generation the gateway does not know its own names, nor the zones of clusters, nor the reverse names of its addresses.
-    if (!isKnown && (local?.kind === "own" || local?.kind === "nxdomain" || isInArpa(query.name)))
-      return { answer: given };
+    const isOwn = local?.kind === "own" || (local?.kind === "nxdomain" && mayBeOfCluster(query.name));
+    if (!isKnown && (isOwn || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {
       forwarder?.counters.results.hit("local");
@@ -189,4 +197,10 @@ function recordsEnd(bytes: Uint8Array, start: number, count: number): number {
 function extendedErrorOf(bytes: Uint8Array, start: number): number {
   const opt = readRecord(bytes, start);
   return opt?.type === RecordType.OPT ? readExtendedError(bytes, opt) : -1;
+}
+
+/** Whether a name has the form of a service's or a pod's in the zone of a cluster (DNS-based service discovery 1.1.0, section 2). */
+function mayBeOfCluster(name: FoldedName): boolean {
+  const labels = Array.from({ length: name.labels }, (_, index) => labelText(name, index));
+  return labels.includes("svc") || labels.includes("pod");
 }

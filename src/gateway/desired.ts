@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { hexOf, Kind } from "../database/places.ts";
 import type { Reach } from "../desired/desired-service.ts";
-import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import { namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import type { KeyWorld } from "../names/key-world.ts";
@@ -85,13 +84,12 @@ export class DesiredFeed implements ScopeFollower {
     return Math.max(this.#kept.forgotten, this.#namespaces.get(clusterId)?.forgotten ?? 0);
   }
 
-  /** Seconds until the lease of the cluster itself and of each exporter in its namespaces expires. @param now by the gateway's clock */
-  leases(clusterId: string, now: number): Record<string, number> {
+  /** Seconds until the lease of each live cluster expires. @param now by the gateway's clock */
+  leases(now: number): Record<string, number> {
     const leases: Record<string, number> = {};
-    const world = this.#parts.world();
-    for (const exporter of world === undefined ? [] : [clusterId, ...exportersFor(world, clusterId)]) {
-      const expiresAt = this.#parts.expiresAt(exporter);
-      if (expiresAt !== undefined) leases[exporter] = Math.max(0, Math.floor((expiresAt - now) / 1000));
+    for (const clusterId of this.#parts.world()?.context.clusterViews ?? []) {
+      const expiresAt = this.#parts.expiresAt(clusterId);
+      if (expiresAt !== undefined) leases[clusterId] = Math.max(0, Math.floor((expiresAt - now) / 1000));
     }
     return leases;
   }
@@ -214,22 +212,6 @@ export class DesiredFeed implements ScopeFollower {
 /** No service has a key like it. */
 function clusterName(clusterId: string): string {
   return `/ ${clusterId}`;
-}
-
-/** The live clusters that export a service in one of a cluster's namespaces. */
-function* exportersFor({ entries, context }: KeyWorld, clusterId: string): Generator<string> {
-  const namespaces = Array.from(entries.keysOf(clusterId, Kind.namespace), namespaceOf);
-  for (const exporter of context.clusterViews)
-    if (
-      exporter !== ABSENT_CLUSTER &&
-      namespaces.some((one) => hasAny(entries.keysOf(exporter, Kind.export, one)))
-    )
-      yield exporter;
-}
-
-function hasAny(keys: Iterable<string>): boolean {
-  for (const _ of keys) return true;
-  return false;
 }
 
 /** When things changed last, the newest changes up to a number of things. */

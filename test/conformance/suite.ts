@@ -52,6 +52,7 @@ const SETTINGS: HostSettings = {
   sourceCluster: { option: OPTION_CODE, trusted: TRUSTED },
   lease: { minimumSeconds: 1 },
   publicUrl: PUBLIC_URL,
+  access: { public: true },
   cors: { origins: "*" },
   push: { credentials: [...credentialsOf(TOKENS), LONG_TOKENS.credential, ...pinSettings.credentials] },
   services: pinSettings.services,

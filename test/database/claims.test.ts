@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { usableAddress } from "../../src/dns/address.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { claimsOn } from "./claims-on.ts";
@@ -38,6 +39,15 @@ const state = fc
     });
   });
 
+/** A large export while its cluster has the namespace, or has not, by patches. */
+function inNamespace(...has: readonly boolean[]): [ClusterSnapshot, boolean][] {
+  const web = exported({ headless: true, endpoints: endpoints(...MANY) });
+  return has.map((one) => [
+    snapshot("east", { namespaces: one ? { shop: {} } : {}, exports: { "shop/web": web } }),
+    true,
+  ]);
+}
+
 it("claims after any changes are those of the last state pushed alone", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(state, fc.boolean()), { minLength: 2, maxLength: 5 }), (states) => {
@@ -63,6 +73,7 @@ it("claims after any changes are those of the last state pushed alone", () => {
       };
       expect(claims(states)).toEqual(claims([[states.at(-1)![0], false]]));
     }),
-    { numRuns: 150 },
+    // A namespace that comes or goes changes no text of the entry, and what all its addresses are reported by.
+    { numRuns: 150, examples: [[inNamespace(true, false)], [inNamespace(false, true)]] },
   );
 });

@@ -62,7 +62,7 @@ export function createDesiredRoute(parts: DesiredParts): OpenDesired {
     streams.set(clusterId, own + 1);
     counts.streams++;
     const cursor = feed.open(clusterId, after);
-    const leases = () => feed.leases(clusterId, gateway.now());
+    const leases = () => feed.leases(gateway.now());
     const body = streamDesired(parts, cursor, leases, () => {
       counts.streams--;
       const left = streams.get(clusterId)! - 1;

@@ -160,8 +160,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       const after = generationIn(context, "after");
       const instance = instanceIn(context);
       const totals = gateway.totalsOf(clusterId);
-      noteForAudit(context, { changes: totals === undefined ? {} : countRemoval(totals) });
       await gateway.leave(clusterId, { signal: context.req.raw.signal, after, instance });
+      noteForAudit(context, { changes: totals === undefined ? {} : countRemoval(totals) });
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
