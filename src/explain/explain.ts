@@ -77,12 +77,12 @@ export function* explain(source: ExplainSource, question: AnsweredQuestion): Ste
   yield;
   const clusters = new Set<string>();
   const records: ExplainedRecord[] = [];
-  const ofSets = new Map<string, readonly string[]>();
+  const clustersOfSet = new Map<string, readonly string[]>();
   for (const [index, { name, type, data }] of question.records.entries()) {
     if (endsStep(index)) yield;
     const id = `${name} ${type}`;
-    const dependsOn = ofSets.get(id) ?? clustersOfRecord(world, name, type, view);
-    ofSets.set(id, dependsOn);
+    const dependsOn = clustersOfSet.get(id) ?? clustersOfRecord(world, name, type, view);
+    clustersOfSet.set(id, dependsOn);
     for (const clusterId of dependsOn) clusters.add(clusterId);
     records.push({ name, type, data, from: reportersOf?.({ type, data }) ?? dependsOn });
   }

@@ -89,8 +89,7 @@ export class Outside {
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#parts.localZones.find(query.name);
     // Without a generation the gateway does not know its own names, nor the zones of clusters, nor the reverse names of its addresses.
-    const isOwn = local?.kind === "own" || (local?.kind === "nxdomain" && mayBeOfCluster(query.name));
-    if (!isKnown && (isOwn || isInArpa(query.name))) return { answer: given };
+    if (!isKnown && (mayBeOwn(query.name, local) || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {
       forwarder?.counters.results.hit("local");
@@ -199,8 +198,9 @@ function extendedErrorOf(bytes: Uint8Array, start: number): number {
   return opt?.type === RecordType.OPT ? readExtendedError(bytes, opt) : -1;
 }
 
-/** Whether a name has the form of a service's or a pod's in the zone of a cluster (DNS-based service discovery 1.1.0, section 2). */
-function mayBeOfCluster(name: FoldedName): boolean {
+/** Whether a name is in a zone of the gateway, or has the form of a service's or a pod's in the zone of a cluster (DNS-based service discovery 1.1.0, section 2). */
+function mayBeOwn(name: FoldedName, local: ReturnType<LocalZones["find"]>): boolean {
+  if (local?.kind !== "nxdomain") return local?.kind === "own";
   const labels = Array.from({ length: name.labels }, (_, index) => labelText(name, index));
   return labels.includes("svc") || labels.includes("pod");
 }

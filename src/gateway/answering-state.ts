@@ -217,8 +217,8 @@ export class AnsweringState {
     return now;
   }
 
-  /** Clusters whose lease ended, which the database does not say, and since when: what follows its log may answer their names. */
-  *unwritten(): Generator<readonly [clusterId: string, since: number]> {
+  /** Clusters whose lease expired while the database still has them as live, and when: secondaries may still answer their names. */
+  *unwrittenExpiries(): Generator<readonly [clusterId: string, since: number]> {
     for (const [id, { expiresAt }] of this.#expired)
       if (this.#rows.get(id)?.state === "live") yield [id, unixTime(this.#parts.clock, expiresAt)];
   }

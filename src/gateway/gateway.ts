@@ -85,8 +85,8 @@ export class Gateway {
   readonly #feeds: ReadonlyMap<string, DesiredFeed>;
   /** By cluster: who pushes beside the worker that holds its lease. */
   readonly #contentions = new Map<string, Contention>();
-  /** Clusters whose end of lease is being written. */
-  readonly #ending = new Set<string>();
+  /** Clusters whose expiry is being written. */
+  readonly #expiring = new Set<string>();
   #isClosed = false;
 
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
@@ -367,12 +367,12 @@ export class Gateway {
     }
   }
 
-  /** Ends leases in the database that ended: where that failed, it is tried again with the next change. */
-  #endLeases(): void {
-    for (const [cluster] of this.state.unwritten()) {
-      if (this.#ending.has(cluster)) continue;
-      this.#ending.add(cluster);
-      void this.#attempt({ kind: "expiry", cluster }).finally(() => this.#ending.delete(cluster));
+  /** Writes into the database that leases expired. What could not be written is tried again with the next change. */
+  #writeExpiries(): void {
+    for (const [cluster] of this.state.unwrittenExpiries()) {
+      if (this.#expiring.has(cluster)) continue;
+      this.#expiring.add(cluster);
+      void this.#attempt({ kind: "expiry", cluster }).finally(() => this.#expiring.delete(cluster));
     }
   }
 
@@ -388,7 +388,7 @@ export class Gateway {
     if (event !== undefined) this.#parts.onEvent(event);
     if (after !== undefined && meta !== undefined) this.#backlog.takenElsewhere(clusterId, meta.renewedAt);
     if (before !== undefined && state === "expired") this.#noteExpired(clusterId, before);
-    this.#endLeases();
+    this.#writeExpiries();
     this.#changed();
   }
 
@@ -411,7 +411,7 @@ export class Gateway {
 
   #expired(clusterId: string, meta: ClusterMeta): void {
     this.#noteExpired(clusterId, meta);
-    this.#endLeases();
+    this.#writeExpiries();
     this.#removeExpired();
   }
 

@@ -1,13 +1,10 @@
 import * as z from "zod";
-import { ClusterId } from "../snapshot/schema.ts";
-
-/** The longest name of a key (`objectKey`). */
-const MOST_KEY = 507;
+import { ClusterId, LONGEST_OBJECT_KEY } from "../snapshot/schema.ts";
 
 /** A service of the clusterset zone in one view. */
 export const ServiceListing = z.object({
-  namespace: z.string().max(MOST_KEY),
-  name: z.string().max(MOST_KEY),
+  namespace: z.string().max(LONGEST_OBJECT_KEY),
+  name: z.string().max(LONGEST_OBJECT_KEY),
   /** Some of its addresses: IPv4 first, in the order of its records. */
   addresses: z.array(z.string().max(255)).readonly(),
   addressCount: z.int().min(0),

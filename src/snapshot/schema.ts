@@ -24,7 +24,9 @@ export const text = (most: number) => z.string().max(most);
 const port = z.int().min(-2147483648).max(2147483647);
 
 const key = (pattern: RegExp, most: number, says: string) => z.string().max(most).regex(pattern, says);
-export const objectKey = key(/^[^/_][^/]*\/[^/]+$/, 507, 'must be "<namespace>/<name>"');
+/** Characters of the longest `<namespace>/<name>`. */
+export const LONGEST_OBJECT_KEY = 507;
+export const objectKey = key(/^[^/_][^/]*\/[^/]+$/, LONGEST_OBJECT_KEY, 'must be "<namespace>/<name>"');
 const namespaceKey = key(/^[a-z0-9][-a-z0-9]*$/, 63, "must be a namespace name");
 const labelKey = key(/^[A-Za-z0-9][-A-Za-z0-9_./]*$/, 317, "must be a label or annotation key");
 const portSetKey = key(/^[A-Za-z0-9*(][^\s]*$/, 4096, "must be a port set key");

@@ -45,7 +45,7 @@ const MOST_LISTED = 1000;
 
 /** What a primary is put together from. */
 export interface PrimaryParts {
-  readonly gateway: Pick<AnsweringState, "position" | "scopes" | "unwritten">;
+  readonly gateway: Pick<AnsweringState, "position" | "scopes" | "unwrittenExpiries">;
   /** Of the same database. */
   readonly reader: Reader;
   readonly turns: Pick<Turns, "run">;
@@ -115,7 +115,7 @@ export class Primary {
         const world = gateway.current(at)?.world;
         const window = this.#follow();
         const { base, recent, newest } = window;
-        const unwritten = Array.from(this.#parts.gateway.unwritten(), ([, since]) => since);
+        const unwritten = Array.from(this.#parts.gateway.unwrittenExpiries(), ([, since]) => since);
         const { behindSince = Number.POSITIVE_INFINITY } = status;
         return {
           at,

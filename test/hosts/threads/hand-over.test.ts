@@ -142,6 +142,18 @@ describe("requests that a thread hands over", () => {
     expect(answers.get(2)).toBe(503);
   });
 
+  it("have their bodies cancelled if their clients have gone before the main thread begins with them", async () => {
+    const fetch = vi.fn(() => new Response());
+    answerHanded(channel.port2, fetch, new AbortController().signal, () => {});
+    const cancel = vi.fn();
+    const body = new ReadableStream<Uint8Array>({ cancel }, { highWaterMark: 0 });
+    const put = request(PUSH, { method: "PUT", body });
+    const gone = { whenGone: (callback: () => void) => callback() };
+    expect((await new HandOver(channel.port1).answer(Object.assign(put, gone))).status).toBe(503);
+    await until(() => expect(cancel).toHaveBeenCalled());
+    expect(fetch).not.toHaveBeenCalled();
+  });
+
   it("do not wait for others that take long, such as pushes", async () => {
     const ended = new AbortController();
     const fetch = vi.fn((asked: globalThis.Request) =>

@@ -141,7 +141,7 @@ it("an unforeseen error is in the log, not in the answer", async () => {
   const { send } = await openRoutes({
     gateway: {
       position: 0,
-      unwritten: () => expect.unreachable(),
+      unwrittenExpiries: () => expect.unreachable(),
       get scopes(): never {
         throw broken;
       },

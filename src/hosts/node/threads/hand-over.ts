@@ -150,7 +150,6 @@ export function answerHanded(
   const others: HandedRequest[] = [];
   const answer = async ({ id, method, url, headers, client, body }: HandedRequest): Promise<void> => {
     const gone = clients.get(id)!;
-    if (gone.signal.aborted) return port.postMessage({ ...CLIENT_GONE, id });
     const request = new Request(url, {
       method,
       headers: headersOf(headers),
@@ -160,7 +159,7 @@ export function answerHanded(
         duplex: "half",
       }),
     } as RequestInit);
-    const response = await toHttpResponse(await fetch(request, client));
+    const response = gone.signal.aborted ? CLIENT_GONE : await toHttpResponse(await fetch(request, client));
     // A body that nobody read would keep its ports open in both threads.
     if (request.body?.locked === false) request.body.cancel().catch(() => {});
     const stream = response.stream && endedBy(response.stream, ended);
