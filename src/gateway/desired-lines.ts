@@ -6,6 +6,7 @@ import { deriveService, type Reach } from "../desired/desired-service.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import { lackingIn } from "../merge/audience.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
+import { namespaceOf } from "../merge/order.ts";
 import type { KeyWorld } from "../names/key-world.ts";
 import { Accounts } from "../names/services.ts";
 import type { DesiredLine } from "../snapshot/desired-line.ts";
@@ -60,7 +61,7 @@ export function deriveLines(world: KeyWorld, { clusters, reachOf }: LineTerms, k
     const conditions = deriveConditions({ clusterId, reach, parts, declared, conflicts, invalid });
     if (conditions === undefined) continue;
     const text = textOf({ export: key, conditions: [...conditions] });
-    lines.set(`export ${clusterId}`, { text, readers: new Set([clusterId]) });
+    lines.set(exportLine(clusterId), { text, readers: new Set([clusterId]) });
   }
   return lines;
 }
@@ -68,6 +69,11 @@ export function deriveLines(world: KeyWorld, { clusters, reachOf }: LineTerms, k
 /** The readers of an exporter's slices that are for itself, or for all others. */
 function readersOf(recipients: "itself" | "others", exporter: string, readers: ReadonlySet<string>) {
   return new Set([...readers].filter((reader) => (reader === exporter) === (recipients === "itself")));
+}
+
+/** The name of the line with the conditions of an exporter. */
+export function exportLine(clusterId: string): string {
+  return `export ${clusterId}`;
 }
 
 /** The object that a line is of: the name without its audience. */
@@ -129,6 +135,8 @@ const NO_LINES: ReadonlyMap<string, KeptLine> = new Map();
 /** Since when each line that was derived is as it is. Its text is derived when it is read. */
 export class KeptLines {
   readonly #services = new Map<string, Map<string, KeptLine>>();
+  /** The keys of `#services`, by namespace. */
+  readonly #namespaces = new Map<string, Set<string>>();
   /** Removed lines, the oldest first. */
   readonly #removed = new Map<
     string,
@@ -147,9 +155,14 @@ export class KeptLines {
     return this.#forgotten;
   }
 
-  /** `<namespace>/<name>` of every service with lines, also of removed ones. */
-  keys(): Iterable<string> {
-    return this.#services.keys();
+  /** `<namespace>/<name>` of every service of a namespace with lines, also of removed ones. */
+  keysIn(namespace: string): Iterable<string> {
+    return this.#namespaces.get(namespace) ?? [];
+  }
+
+  /** Whether a service has a line of a name, or had it. */
+  has(key: string, name: string): boolean {
+    return this.#services.get(key)?.has(name) === true;
   }
 
   /** Takes over the lines of a service as they are now. @param version the newest */
@@ -170,7 +183,11 @@ export class KeptLines {
       kept.set(name, { ...line, version, isThere: false });
       this.#removed.set(`${key} ${name}`, { key, name, version });
     }
-    if (kept.size > 0) this.#services.set(key, kept);
+    if (kept.size > 0) {
+      const namespace = namespaceOf(key);
+      this.#services.set(key, kept);
+      this.#namespaces.set(namespace, (this.#namespaces.get(namespace) ?? new Set()).add(key));
+    }
     this.#forget();
   }
 
@@ -220,6 +237,14 @@ export class KeptLines {
     return known;
   }
 
+  #drop(key: string): void {
+    const namespace = namespaceOf(key);
+    const keys = this.#namespaces.get(namespace);
+    this.#services.delete(key);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#namespaces.delete(namespace);
+  }
+
   #forget(): void {
     for (const [id, { key, name, version }] of this.#removed) {
       if (this.#removed.size <= this.#mostRemoved) break;
@@ -227,7 +252,7 @@ export class KeptLines {
       this.#forgotten = version;
       const lines = this.#services.get(key);
       lines?.delete(name);
-      if (lines?.size === 0) this.#services.delete(key);
+      if (lines?.size === 0) this.#drop(key);
     }
   }
 }

@@ -4,7 +4,16 @@ import type { Reach } from "../desired/desired-service.ts";
 import { namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import type { KeyWorld } from "../names/key-world.ts";
-import { deriveLines, invalidExportsAt, KeptLines, type LineTerms, textOf } from "./desired-lines.ts";
+import type { Steps } from "../zone/steps.ts";
+import {
+  deriveLines,
+  exportLine,
+  invalidExportsAt,
+  KeptLines,
+  type LineTerms,
+  type ServiceLines,
+  textOf,
+} from "./desired-lines.ts";
 import type { ScopeFollower } from "./survey.ts";
 
 /** What a feed is made of. */
@@ -21,6 +30,8 @@ interface FeedParts extends LineTerms {
 const MOST_KEYS = 10_000;
 /** Changed namespaces of one cluster that are remembered. */
 const MOST_NAMESPACES = 1000;
+/** Characters of lines that are kept for the other streams that come to the same services. */
+const MOST_DERIVED = 4 * 1024 * 1024;
 
 /**
  * The desired state of each cluster that may read it, as things exist in one scope. It learns which keys changed; a stream derives the lines of a key when it
@@ -33,8 +44,13 @@ export class DesiredFeed implements ScopeFollower {
   readonly #changes = new RecentChanges(MOST_KEYS);
   /** By cluster that may read its state. */
   readonly #namespaces = new Map<string, RecentChanges>();
-  /** By the name of a row of findings: services that it ever named. */
-  readonly #invalid = new Map<string, Set<string>>();
+  /** By the name of a row of findings: services that it names, and those that it named whose lines may have to be taken back. */
+  readonly #invalid = new Map<string, ReadonlySet<string>>();
+  /** Lines as they are now. */
+  readonly #derived = new LRUCache<string, ServiceLines>({
+    maxSize: MOST_DERIVED,
+    sizeCalculation: (lines) => [...lines.values()].reduce((sum, { text }) => sum + text.length, 1),
+  });
   readonly #cursors = new Set<DesiredCursor>();
   /** Distinguishes its positions from those of other feeds and processes. */
   readonly #name = hexOf(crypto.getRandomValues(new Uint8Array(8)));
@@ -104,6 +120,8 @@ export class DesiredFeed implements ScopeFollower {
     this.#version++;
     const isReader = this.#parts.clusters.has(clusterId);
     for (const key of keys) {
+      if (key.endsWith("/") || key.startsWith("!")) this.#derived.clear();
+      else this.#derived.delete(key);
       if (key.startsWith("!")) {
         if (isReader) this.#note(`${clusterId} ${key}`);
       } else if (key.endsWith("/")) {
@@ -115,6 +133,7 @@ export class DesiredFeed implements ScopeFollower {
 
   clusterChanged(clusterId: string): void {
     this.#version++;
+    this.#derived.clear();
     if (this.#parts.clusters.has(clusterId)) {
       // It may have come back with other namespaces, and reads a snapshot. Its worker keeps what it has meanwhile: nothing follows from silence.
       this.#namespaces.set(clusterId, new RecentChanges(MOST_NAMESPACES, this.#version));
@@ -137,8 +156,7 @@ export class DesiredFeed implements ScopeFollower {
     if (name.endsWith("/")) {
       const namespace = namespaceOf(name);
       yield* entries.serviceKeys(namespace);
-      for (const key of this.#kept.keys()) if (namespaceOf(key) === namespace) yield key;
-      yield* this.#invalidIn(world, clusterId, namespace);
+      yield* this.#kept.keysIn(namespace);
     } else if (name.startsWith(clusterName(""))) {
       for (const kind of [Kind.export, Kind.import])
         yield* entries.keysOf(name.slice(clusterName("").length), kind);
@@ -148,10 +166,15 @@ export class DesiredFeed implements ScopeFollower {
     } else yield name;
   }
 
-  /** The namespaces of a cluster. */
-  *namespacesOf(clusterId: string): Generator<string> {
-    for (const key of this.#parts.world()?.entries.keysOf(clusterId, Kind.namespace) ?? [])
-      yield namespaceOf(key);
+  /** The names of changes that stand for all namespaces of a cluster. */
+  namespacesOf(clusterId: string): Iterable<string> {
+    return this.#parts.world()?.entries.keysOf(clusterId, Kind.namespace) ?? [];
+  }
+
+  /** The names of changes that stand for all that a cluster says that it cannot export. */
+  *findingsOf(clusterId: string): Generator<string> {
+    for (const row of this.#parts.world()?.entries.keysOf(clusterId, Kind.findings) ?? [])
+      yield `${clusterId} ${row}`;
   }
 
   /** The lines of a service that changed for a cluster after a version; undefined for a cluster that has none. */
@@ -163,8 +186,7 @@ export class DesiredFeed implements ScopeFollower {
       after !== undefined && this.#namespaces.get(clusterId)?.hasChanged(namespace, after) === true;
     if (world.entries.hasNamespace(clusterId, namespace)) {
       try {
-        const lines = deriveLines(world, this.#parts, key);
-        this.#kept.take(key, lines, this.#version);
+        const lines = this.#derive(world, key);
         const isNew = after === undefined || isOther;
         yield* this.#kept.changes(key, lines, clusterId, after ?? Number.POSITIVE_INFINITY, isNew);
       } catch (error) {
@@ -173,6 +195,15 @@ export class DesiredFeed implements ScopeFollower {
         this.#parts.onError(error);
       }
     } else if (isOther) yield* this.#kept.withdrawals(key, clusterId);
+  }
+
+  #derive(world: KeyWorld, key: string): ServiceLines {
+    const known = this.#derived.get(key);
+    if (known !== undefined) return known;
+    const lines = deriveLines(world, this.#parts, key);
+    this.#kept.take(key, lines, this.#version);
+    this.#derived.set(key, lines);
+    return lines;
   }
 
   #note(name: string): void {
@@ -187,19 +218,14 @@ export class DesiredFeed implements ScopeFollower {
     for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.touch(`${namespace}/`);
   }
 
-  *#invalidIn(world: KeyWorld, clusterId: string, namespace: string): Generator<string> {
-    for (const row of world.entries.keysOf(clusterId, Kind.findings))
-      for (const key of this.#invalidAt(world, clusterId, row)) if (namespaceOf(key) === namespace) yield key;
-  }
-
-  /** Services that a cluster says or said that it cannot export. */
   #invalidAt(world: KeyWorld, clusterId: string, row: string): Iterable<string> {
-    const now = invalidExportsAt(world, clusterId, row);
     const name = `${clusterId} ${row}`;
-    const known = this.#invalid.get(name) ?? new Set();
-    if (now.length > 0) this.#invalid.set(name, known);
-    for (const key of now) known.add(key);
-    return known;
+    const said = this.#invalid.get(name) ?? [];
+    const isKept = (key: string) => this.#kept.has(key, exportLine(clusterId));
+    const keys = new Set([...invalidExportsAt(world, clusterId, row), ...[...said].filter(isKept)]);
+    this.#invalid.delete(name);
+    if (keys.size > 0) this.#invalid.set(name, keys);
+    return keys;
   }
 
   #versionAt(position: string | undefined): number | undefined {
@@ -257,7 +283,7 @@ export class DesiredCursor {
   #touched = new Set<string>();
   #isFirst = true;
   #isEnded = false;
-  #lines: Iterator<string> | undefined;
+  #lines: Iterator<string | undefined> | undefined;
   #wake: (() => void) | undefined;
 
   /** @param version the one that the reader has; undefined for a snapshot */
@@ -279,14 +305,15 @@ export class DesiredCursor {
     return !this.#isFirst && this.#lines === undefined && this.#touched.size === 0;
   }
 
-  /** The next lines, up to about `most` characters: at least one line, unless the reader has all that there is. */
-  read(most: number): { readonly text: string; readonly lines: number } {
+  /** The next lines, up to about `most` characters: at least one line, unless the reader has all that there is, or is closed meanwhile. */
+  *read(most: number): Steps<{ readonly text: string; readonly lines: number }> {
     let text = "";
     let lines = 0;
-    while (text.length < most && !this.isIdle) {
+    while (text.length < most && !this.isIdle && !this.#isEnded) {
       this.#lines ??= this.#batch();
       const next = this.#lines.next();
       if (next.done === true) this.#lines = undefined;
+      else if (next.value === undefined) yield;
       else {
         text += next.value;
         lines++;
@@ -320,25 +347,31 @@ export class DesiredCursor {
     this.#closed();
   }
 
-  /** Lines that belong together, and their position. */
-  *#batch(): Generator<string> {
+  /** Lines that belong together, and their position, with `undefined` where a step ends. */
+  *#batch(): Generator<string | undefined> {
     const { clusterId } = this;
-    const upTo = this.#feed.version;
+    const feed = this.#feed;
+    const upTo = feed.version;
     const touched = this.#touched;
     this.#touched = new Set();
     const isSnapshot = this.#version === undefined;
     if (this.#isFirst) yield textOf({ start: isSnapshot ? "snapshot" : "changes", formatVersion: 1 });
-    if (isSnapshot) for (const namespace of this.#feed.namespacesOf(clusterId)) touched.add(`${namespace}/`);
+    if (isSnapshot) for (const name of feed.namespacesOf(clusterId)) touched.add(name);
+    if ([...touched].some((name) => name.endsWith("/")))
+      for (const name of feed.findingsOf(clusterId)) touched.add(name);
     const read = new Set<string>();
-    for (const name of touched)
-      for (const key of this.#feed.keysOf(clusterId, name)) {
+    for (const name of touched) {
+      yield undefined;
+      for (const key of feed.keysOf(clusterId, name)) {
         if (read.has(key)) continue;
         read.add(key);
-        yield* this.#feed.linesOf(clusterId, key, this.#version);
+        yield* feed.linesOf(clusterId, key, this.#version);
+        yield undefined;
       }
+    }
     this.#isFirst = false;
     this.#version = upTo;
-    yield textOf({ position: this.#feed.positionOf(upTo) });
+    yield textOf({ position: feed.positionOf(upTo) });
   }
 }
 

@@ -29,7 +29,7 @@ export interface ControlCounts {
 
 /** What streams are opened with. */
 interface DesiredParts {
-  readonly gateway: Pick<Gateway, "desiredWithin" | "now" | "refuseOther">;
+  readonly gateway: Pick<Gateway, "desiredWithin" | "now" | "refuseOther" | "turns">;
   readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly counts: ControlCounts;
   readonly counters?: LimitCounters | undefined;
@@ -92,6 +92,7 @@ const PIECE = 64 * 1024;
 /** Milliseconds between two lines of leases. */
 const SHORTEST_PAUSE = 1000;
 const LONGEST_PAUSE = 30_000;
+const NOTHING = { text: "", lines: 0 };
 const ENCODER = new TextEncoder();
 
 /**
@@ -101,7 +102,7 @@ const ENCODER = new TextEncoder();
  * @param onEnd called once
  */
 function streamDesired(
-  { clock, limits, counts, counters, onError }: DesiredParts,
+  { gateway, clock, limits, counts, counters, onError }: DesiredParts,
   cursor: DesiredCursor,
   leasesLeft: () => Readonly<Record<string, number>>,
   onEnd: () => void,
@@ -150,11 +151,13 @@ function streamDesired(
         controller.close();
         return;
       }
-      const { text, lines } = cursor.read(PIECE);
+      const { text, lines } = cursor.isIdle ? NOTHING : await gateway.turns.run(cursor.read(PIECE));
+      if (isEnded) return;
       const isDue = cursor.isIdle && clock.now() >= leasesAt;
       const piece = isDue ? text + leases() : text;
       if (piece === "") {
-        await waiting();
+        // Something may have happened after the last step.
+        if (cursor.isIdle && !isOver && !cursor.isEnded) await waiting();
         continue;
       }
       counts.lines += lines + (isDue ? 1 : 0);

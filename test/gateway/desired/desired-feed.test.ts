@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { findingsKeyOf } from "../../../src/database/places.ts";
 import { endpoints, exported, exporting, snapshot } from "../../merge/fixtures.ts";
 import { openFeed } from "./open-feed.ts";
 
@@ -16,5 +17,57 @@ describe("a stream", () => {
     expect(read(stream)).toEqual(["import shop/db", "export shop/db", "position"]);
     expect(errors.map(String)).toEqual(["Error: cannot derive c"]);
     expect(() => read()).toThrow("cannot derive c");
+  });
+
+  it("looks at one service in a step, also where it has nothing to send of it", () => {
+    const { join, read, feed } = openFeed();
+    const services = Array.from({ length: 20 }, (_, index) => `shop/web-${index}`);
+    const all = () =>
+      snapshot("a", { exports: Object.fromEntries(services.map((key) => [key, exported()])) });
+    join(all());
+    const stream = feed.open("a", undefined);
+    read(stream);
+    join(all());
+    const steps = [...stream.read(1e9)];
+    expect(steps.length).toBeGreaterThanOrEqual(services.length);
+    expect(stream.isIdle).toBe(true);
+  });
+
+  it("has what another one derived of a service, until the service, or what it depends on, changes", () => {
+    const { join, read, feed, derived } = openFeed();
+    join(web("a"), web("b"), web("c"));
+    read(feed.open("a", undefined));
+    const first = derived.length;
+    expect(first).toBeGreaterThan(0);
+    read(feed.open("b", undefined));
+    expect(derived.length).toBe(first);
+    join(exporting("c", { endpoints: endpoints({ address: "10.0.0.2" }) }));
+    expect(read(feed.open("b", undefined))).toContain("slice shop/web c");
+    expect(derived.length).toBeGreaterThan(first);
+  });
+
+  it("keeps no name of an export that is not valid longer than lines of it", () => {
+    const { join, read, feed } = openFeed();
+    const invalid = (namespace: string, name: string) => {
+      const finding = {
+        kind: "ServiceExport",
+        namespace,
+        name,
+        reason: "NoService",
+        message: "none",
+      } as const;
+      return snapshot("a", { findings: { [`ServiceExport/${namespace}/${name}/NoService`]: finding } });
+    };
+    const names = ["1", "2", "3"];
+    const rows = new Set(names.map((name) => `a ${findingsKeyOf(`elsewhere/${name}`)}`));
+    for (const name of names) {
+      join(invalid("elsewhere", name));
+      expect([...rows].flatMap((row) => [...feed.keysOf("a", row)])).toEqual([`elsewhere/${name}`]);
+    }
+    join(invalid("shop", "web"));
+    const stream = feed.open("a", undefined);
+    expect(read(stream)).toContain("export shop/web");
+    join(snapshot("a"));
+    expect(read(stream)).toContain("export shop/web none");
   });
 });

@@ -20,10 +20,10 @@ describe("the lines of a service", () => {
     expect(kept.forgotten).toBe(0);
     kept.take("a/1", NONE, 11);
     kept.take("a/2", NONE, 12);
-    expect([kept.forgotten, [...kept.keys()]]).toEqual([0, ["a/1", "a/2", "a/3"]]);
+    expect([kept.forgotten, [...kept.keysIn("a")]]).toEqual([0, ["a/1", "a/2", "a/3"]]);
     const other = lines({ "export west": "y" });
     kept.take("a/3", other, 13);
-    expect([kept.forgotten, [...kept.keys()]]).toEqual([11, ["a/2", "a/3"]]);
+    expect([kept.forgotten, [...kept.keysIn("a")]]).toEqual([11, ["a/2", "a/3"]]);
     expect([...kept.changes("a/3", other, "west", 12, false)].sort()).toEqual([
       "y",
       `${JSON.stringify({ import: "a/3", desired: null })}\n`,

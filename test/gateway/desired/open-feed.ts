@@ -3,6 +3,7 @@ import type { Visibility } from "../../../src/merge/visibility.ts";
 import { KeyWorld } from "../../../src/names/key-world.ts";
 import { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { finish } from "../../../src/zone/steps.ts";
 import { entriesOf } from "../../names/entries-of.ts";
 import { keysOf } from "../../names/keys-of.ts";
 import { aboutLine } from "./about-line.ts";
@@ -13,11 +14,14 @@ export function openFeed(visibility: Visibility = {}) {
   const leases = new Map<string, number>();
   const errors: unknown[] = [];
   const failing = new Set<string>();
+  /** Exporters of services that were derived. */
+  const derived: string[] = [];
   const feed = new DesiredFeed({
     world: () => new KeyWorld(entriesOf([...snapshots.values()], visibility), {}, {}, new Map()),
     clusters: new Set(["a", "b"]),
     reachOf: (clusterId) => {
       if (failing.has(clusterId)) throw new Error(`cannot derive ${clusterId}`);
+      derived.push(clusterId);
       return "pods";
     },
     expiresAt: (clusterId) => leases.get(clusterId),
@@ -39,10 +43,9 @@ export function openFeed(visibility: Visibility = {}) {
   };
   /** What the lines of a new stream, or the next lines of an open one, are about. */
   const read = (cursor: ReturnType<typeof feed.open> = feed.open("a", undefined)) =>
-    cursor
-      .read(1e9)
+    finish(cursor.read(1e9))
       .text.split("\n")
       .slice(0, -1)
       .map((text) => aboutLine(DesiredLine.parse(JSON.parse(text))));
-  return { feed, leases, errors, failing, join, leave, read };
+  return { feed, leases, errors, failing, derived, join, leave, read };
 }
