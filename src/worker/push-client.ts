@@ -158,14 +158,6 @@ export class PushClient {
     }
   }
 
-  /** Removes the cluster from the clusterset of this gateway. @throws {GatewayError} */
-  async leave(signal: AbortSignal): Promise<void> {
-    const clusterId = this.#clusterId;
-    if (clusterId === undefined) return;
-    await this.#requests.leave(clusterId, signal, this.#known);
-    this.#options.logger.info({ gateway: this.#requests.name, clusterId }, "left the clusterset");
-  }
-
   async close(): Promise<void> {
     await this.#requests.close();
   }

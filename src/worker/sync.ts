@@ -50,8 +50,6 @@ export interface SyncWorkerOptions extends Pick<GatewayOptions, "token" | "clien
   readonly once: boolean;
   /** The lease: how long a gateway answers from the last push, in seconds. Default 60. */
   readonly leaseSeconds?: number;
-  /** Remove the cluster from the clusterset at the end. Default false: a restart leaves no gap. */
-  readonly leaveOnExit?: boolean;
   /** How long the worker renews leases without an answer of the API server, in seconds. Default 900. */
   readonly staleAfterSeconds?: number | undefined;
   /** The name of what the worker reads, which another worker with this cluster id must have, too. Default: that of the cluster, or of host and folder; none for manifests with `once`. */
@@ -226,7 +224,6 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
           for (const client of clients) client.changed();
         }, WATCH_INTERVAL);
         await Promise.all([running, ...clients.map((client) => client.run(pushed, ended))]);
-        if (options.leaveOnExit === true) await leave(clients, logger);
       }
     } finally {
       clearInterval(watching);
@@ -285,12 +282,6 @@ function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () =>
     said = !current;
     return current;
   };
-}
-
-async function leave(clients: readonly PushClient[], logger: SyncLogger): Promise<void> {
-  const results = await Promise.allSettled(clients.map((client) => client.leave(AbortSignal.timeout(5000))));
-  for (const result of results)
-    if (result.status === "rejected") logger.error({}, `could not leave: ${String(result.reason)}`);
 }
 
 /**

@@ -121,10 +121,6 @@ export class GatewayDouble {
     };
     const after = searchParams.get("after");
     if (after !== null && held !== undefined && held.generation > Number(after)) return mismatch();
-    if (method === "DELETE") {
-      this.held.delete(clusterId);
-      return [204];
-    }
     const changes = body as PatchLine[];
     const apply = (to: ClusterSnapshot) =>
       acknowledge(parseSnapshot(changes.map(patchOf).reduce(merged, to)));
