@@ -27,12 +27,6 @@ const WATCH_EVERY = 250;
 /** How many nodes of a Cluster may pass on one command. */
 const MOST_MOVES = 5;
 
-/** Further settings of a connection. */
-interface ConnectionOptions {
-  /** How long a command may take, in milliseconds; one that blocks needs more than it blocks, and a connection of its own. Default: 5000. */
-  readonly mostWait?: number | undefined;
-}
-
 /**
  * A connection to the server that takes writes: the only one, the master that Sentinels report, or the node of a Cluster that has the keys. All keys must have one hash tag.
  * When the connection breaks, or another server takes the writes, it is made again. While there is none, commands fail at once. A command whose connection broke, or that
@@ -41,7 +35,6 @@ interface ConnectionOptions {
 export class RedisConnection {
   readonly #finder: Finder;
   readonly #options: ClientOptions;
-  readonly #mostWait: number;
   /** Where `#client` is connected to. */
   #endpoint: Endpoint | undefined;
   /** Undefined while there is no connection. */
@@ -53,14 +46,13 @@ export class RedisConnection {
   #failure: unknown = new Error("the connection is closed");
   readonly #closed = new AbortController();
 
-  private constructor(address: RedisAddress, { mostWait = MOST_WAIT }: ConnectionOptions) {
-    this.#mostWait = mostWait;
+  private constructor(address: RedisAddress) {
     [this.#finder, this.#options] = readAddress(address);
   }
 
   /** @throws {StoreError} STORE_FAILED if the engine cannot be reached */
-  static async open(address: RedisAddress, options: ConnectionOptions = {}): Promise<RedisConnection> {
-    const connection = new RedisConnection(address, options);
+  static async open(address: RedisAddress): Promise<RedisConnection> {
+    const connection = new RedisConnection(address);
     for (let left = connection.#finder.nodes; ; left--) {
       try {
         await connection.#connect();
@@ -88,7 +80,7 @@ export class RedisConnection {
       const client = this.#client;
       if (client === undefined) throw describe(this.#failure);
       try {
-        return await within(this.#mostWait, command(client));
+        return await within(MOST_WAIT, command(client));
       } catch (error) {
         const owner = moves < MOST_MOVES ? movedTo(error, this.#endpoint!) : undefined;
         if (owner !== undefined) {
@@ -129,10 +121,11 @@ export class RedisConnection {
   }
 
   async #connectTo(endpoint: Endpoint): Promise<void> {
-    const wait = Math.min(this.#mostWait, MOST_WAIT);
-    const client = await connectTo(endpoint, this.#options, wait, (lost, cause) => this.#drop(lost, cause));
+    const client = await connectTo(endpoint, this.#options, MOST_WAIT, (lost, cause) =>
+      this.#drop(lost, cause),
+    );
     try {
-      await within(wait, this.#verify(client, endpoint));
+      await within(MOST_WAIT, this.#verify(client, endpoint));
       this.#closed.signal.throwIfAborted();
     } catch (error) {
       client.destroy();

@@ -88,17 +88,6 @@ describe("a connection through Sentinels", () => {
       message: expect.stringMatching(message),
     });
   });
-
-  test("lets a command block for longer than others may take, on a connection of its own", async () => {
-    const blocking = await RedisConnection.open(addressOf(group), { mostWait: 20_000 });
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const read = blocking.run((client) => client.blPop("{test}:awaited", 0));
-    vi.advanceTimersByTime(19_000);
-    await connection.run((client) => client.rPush("{test}:awaited", "there"));
-    expect(await read).toEqual({ key: "{test}:awaited", element: "there" });
-    blocking.close();
-    await expect(blocking.run((client) => client.ping())).rejects.toThrow(/the connection is closed/);
-  });
 });
 
 /** Resolves when a Sentinel that is gone was looked for again, after it was not found once. */
