@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RedisAddress } from "../../../../src/replica/redis-address.ts";
 import { RedisConnection } from "../../../../src/replica/redis-connection.ts";
 import { makeAuthority, makeServer } from "../../../hosts/client-certificates.ts";
@@ -46,7 +46,6 @@ describe("a connection through Sentinels", () => {
     connection?.close();
     await group?.stop();
   });
-  afterEach(() => void vi.useRealTimers());
 
   test("replaces a connection to a master that hangs, and finds the new one", async () => {
     const before = await group.master();
