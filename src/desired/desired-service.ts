@@ -9,6 +9,7 @@ import {
   isLabelValue,
   isQualifiedName,
   MOST_IMPORT_PORTS,
+  servicePortNames,
 } from "../snapshot/desired-line.ts";
 import { encodeUtf8 } from "../snapshot/lines/json-syntax.ts";
 import { sha256Of } from "../snapshot/parse.ts";
@@ -48,13 +49,19 @@ export function deriveService(
       exported === undefined ? [] : [[clusterId, exported] as const],
     ),
   );
-  const slices = service.exporters.flatMap((clusterId) =>
-    slicesOf(clusterId, exports.get(clusterId)!, service, reachOf(clusterId)),
-  );
+  const ports = importPorts(service);
+  const isHeadless = service.type === "Headless";
+  const slices = service.exporters.flatMap((clusterId) => {
+    const exported = exports.get(clusterId)!;
+    // SRV records of a headless service have the endpoints' own ports, so that none of them reaches another port.
+    const names = isHeadless ? OWN_NAMES : sliceNames(exported.ports, ports);
+    const portsOf = (given: readonly EndpointPort[]) => slicePorts(given, ports, names);
+    return slicesOf(clusterId, exported, portsOf, isHeadless ? "pods" : reachOf(clusterId));
+  });
   return {
     import: {
       type: service.type,
-      ports: importPorts(service),
+      ports,
       ipFamilies: familiesOf(declared, slices),
       ...propertiesOf(service),
       labels: pick(service.labels, isLabelValue),
@@ -100,15 +107,11 @@ function familiesOf({ declarations }: DeclaredService, slices: readonly Exporter
 function slicesOf(
   cluster: string,
   exported: ExportedService,
-  { type, ports: union }: ClustersetService,
+  portsOf: (ports: readonly EndpointPort[]) => SlicePort[],
   reach: Reach,
 ): ExporterSlice[] {
-  // SRV records of a headless service have the endpoints' own ports, so that none of them reaches another port.
-  const lost = type === "Headless" ? NONE : lostPorts(exported.ports, union);
-  const portsOf = (ports: readonly EndpointPort[]) => slicePorts(ports, union, lost);
   const pods = slicePods(exported, portsOf);
-  if (reach === "pods" || type === "Headless")
-    return pods.map((slice) => ({ ...slice, cluster, recipients: "all" }));
+  if (reach === "pods") return pods.map((slice) => ({ ...slice, cluster, recipients: "all" }));
   const { loadBalancer = [], externalIPs = [], nodes = NO_NODES } = exported;
   // Load balancers listen on the ports of the Service itself, nodes on its node ports.
   const others =
@@ -126,7 +129,7 @@ function slicesOf(
   ];
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const OWN_NAMES: ReadonlyMap<string, readonly string[]> = new Map();
 const NO_NODES: NonNullable<ExportedService["nodes"]> = { ports: [], addresses: [] };
 
 /** Endpoints in groups by the ports that are left: two sets of ports may become one. */
@@ -153,10 +156,10 @@ function sliceAddresses(
   prefix: string,
   addresses: readonly string[],
   ports: readonly SlicePort[],
-  { endpoints }: ExportedService,
+  { endpoints, publishNotReadyAddresses }: ExportedService,
 ): NamedSlice[] {
   const isReady = Object.values(endpoints).some(({ members }) =>
-    Object.values(members).some(({ ready }) => ready !== false),
+    Object.values(members).some(({ ready }) => publishNotReadyAddresses === true || ready !== false),
   );
   return sliceEndpoints(
     ports,
@@ -333,32 +336,47 @@ function importPorts({ ports }: Pick<ClustersetService, "ports">): ServicePort[]
 }
 
 /**
- * The names of an exporter's ports that lost: the union has the name with another number or protocol. kube-proxy goes by the name alone, so that
- * such a port in the exporter's slices would send the port of others to it.
+ * By the names of an exporter's ports the names that its slices have for them: those of the union's port in which they are, by name, otherwise by number and
+ * protocol (KEP-1645, Service Port). kube-proxy goes by the name alone: there are none where the union has the name with another number or protocol, so that
+ * the exporter's endpoints do not get what is for that port.
  */
-function lostPorts(exported: readonly ServicePort[], union: readonly ServicePort[]): ReadonlySet<string> {
-  const inUnion = new Map(union.map((port) => [port.name, port]));
-  const lost = exported.map(withProtocol).filter(({ name, port, protocol }) => {
-    const won = inUnion.get(name);
-    return won !== undefined && (won.port !== port || won.protocol !== protocol);
+function sliceNames(
+  exported: readonly ServicePort[],
+  union: readonly ServicePort[],
+): ReadonlyMap<string, readonly string[]> {
+  const keyOf = ({ port, protocol }: EndpointPort) => `${port}/${protocol}`;
+  const byName = new Map<string, number>();
+  const byNumber = new Map<string, number>();
+  const inService = servicePortNames(union);
+  for (const [index, port] of union.entries()) {
+    byName.set(inService[index]!, index).set(port.name, index);
+    byNumber.set(keyOf(port), index);
+  }
+  const names = exported.map(withProtocol).map((own): [string, readonly string[]] => {
+    const index = byName.get(own.name) ?? byNumber.get(keyOf(own));
+    if (index === undefined) return [own.name, [own.name]];
+    const won = union[index]!;
+    return [own.name, keyOf(won) === keyOf(own) ? [won.name, inService[index]!] : []];
   });
-  return new Set(lost.map(({ name }) => name));
+  return new Map(names);
 }
 
-/** The ports of a slice, sorted by name: usable ones, each name once, with the `appProtocol` of the union's port. */
+/**
+ * The ports of a slice, sorted by name: usable ones, each name once, with the `appProtocol` of the union's port.
+ * @param names those that the slice's ports get in place of their own ones
+ */
 function slicePorts(
   ports: readonly EndpointPort[],
   union: readonly ServicePort[],
-  lost: ReadonlySet<string>,
+  names: ReadonlyMap<string, readonly string[]>,
 ): SlicePort[] {
   const byName = new Map<string, SlicePort>();
   for (const given of ports) {
-    const port = withProtocol(given);
-    if (lost.has(port.name) || byName.has(port.name) || !isUsable(port)) continue;
-    const { name, protocol, port: number } = port;
-    const appProtocol = union.find((one) => one.name === name)?.appProtocol;
-    const isNamed = appProtocol !== undefined && isQualifiedName(appProtocol);
-    byName.set(name, { name, protocol, port: number, ...(isNamed ? { appProtocol } : {}) });
+    const { name: own, protocol, port } = withProtocol(given);
+    const appProtocol = union.find(({ name }) => names.get(own)?.includes(name) ?? name === own)?.appProtocol;
+    for (const name of names.get(own) ?? [own])
+      if (!byName.has(name) && isUsable({ name, protocol, port }))
+        byName.set(name, { name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) });
   }
   return [...byName.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }

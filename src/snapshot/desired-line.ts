@@ -66,6 +66,21 @@ export const DesiredLine = z.union([
 ]);
 export type DesiredLine = Readonly<z.infer<typeof DesiredLine>>;
 
+/**
+ * The names of an import's ports in the Service with its cluster IPs, in the same order: beside others a Service takes no unnamed port (422). Slices have such a
+ * port under both names.
+ */
+export function servicePortNames(ports: readonly ServicePort[]): string[] {
+  const names = new Set(ports.map(({ name }) => name));
+  return ports.map(({ name, protocol, port }) => {
+    if (name !== "" || ports.length === 1) return name;
+    const base = `${protocol.toLowerCase()}-${port}`;
+    let given = base;
+    for (let count = 1; names.has(given); count++) given = `${base}-${count}`;
+    return given;
+  });
+}
+
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const PREFIX = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 

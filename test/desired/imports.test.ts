@@ -98,6 +98,36 @@ describe("a ServiceImport", () => {
     }
   });
 
+  it("has an unnamed port beside others, and its slices have the name of the derived Service for it, too", () => {
+    const group = (name: string, address: string) => ({
+      any: { ports: [{ name, protocol: "TCP", port: 8080 }], members: { [address]: { address } } },
+    });
+    const older = exporting("a", { ports: [port("", 80)], endpoints: group("", "10.0.0.1") });
+    const namesOf = ({ import: { ports }, slices }: ReturnType<typeof derive>) => [
+      ports.map(({ name }) => name),
+      slices.map(({ cluster, desired }) => [cluster, desired.ports.map(({ name }) => name)]),
+    ];
+    expect(namesOf(derive(older))).toEqual([[""], [["a", [""]]]]);
+    const others = [port("https", 443), port("tcp-80", 81), port("tcp-80-1", 82)];
+    const younger = exporting("b", {
+      exportedAt: day(9),
+      ports: others,
+      endpoints: group("https", "10.1.0.1"),
+    });
+    expect(namesOf(derive(older, younger))).toEqual([
+      ["", "https", "tcp-80", "tcp-80-1"],
+      [
+        ["a", ["", "tcp-80-2"]],
+        ["b", ["https"]],
+      ],
+    ]);
+    const headless = { ...older, exports: { "shop/web": { ...older.exports["shop/web"]!, headless: true } } };
+    expect(namesOf(derive(headless, younger))[1]).toEqual([
+      ["a", [""]],
+      ["b", ["https"]],
+    ]);
+  });
+
   it("has no port that an API server rejects", () => {
     const odd = [port("a_b", 1), port("zero", 0), port("quic", 2, "QUIC"), port("app", 3, "TCP", "b\u00fc")];
     expect(derive(exporting("a", { ports: odd })).import.ports).toEqual([
@@ -204,6 +234,24 @@ describe("the slices of a service", () => {
     expect(portsOf(derive(headless, b))).toEqual({ a: ["http", "tcp"], b: ["http", "tcp"] });
   });
 
+  it("have the name of the union's port with the same number, so that its traffic reaches each exporter", () => {
+    const group = (name: string, address: string) => ({
+      any: { ports: [{ name, protocol: "TCP", port: 8080 }], members: { [address]: { address } } },
+    });
+    const exports = [
+      exporting("a", { ports: [port("web", 80, "TCP", "http")], endpoints: group("web", "10.0.0.1") }),
+      exporting("b", { exportedAt: day(2), ports: [port("", 80)], endpoints: group("", "10.1.0.1") }),
+      exporting("c", { exportedAt: day(3), ports: [port("http", 80)], endpoints: group("http", "10.2.0.1") }),
+    ];
+    const { slices } = derive(...exports);
+    expect(slices.map(({ cluster, desired }) => [cluster, desired.ports])).toEqual(
+      ["a", "b", "c"].map((cluster) => [
+        cluster,
+        [{ name: "web", protocol: "TCP", port: 8080, appProtocol: "http" }],
+      ]),
+    );
+  });
+
   it("hold no address that an API server rejects, and no such host name", () => {
     const members = [
       "127.0.0.1",
@@ -248,6 +296,11 @@ describe("the slices of a service", () => {
       () => "loadBalancers",
     ).service()!;
     expect(still.slices.every(({ desired }) => desired.endpoints[0]!.ready === false)).toBe(true);
+    const published = deriveWorld(
+      [{ ...a, exports: { "shop/web": { ...notReady, publishNotReadyAddresses: true } } }],
+      () => "loadBalancers",
+    ).service()!;
+    expect(published.slices.every(({ desired }) => desired.endpoints[0]!.ready !== false)).toBe(true);
   });
 
   it("are of the nodes for all but the exporter, on node ports, if that is how others reach it", () => {

@@ -7,7 +7,7 @@ import {
   SOURCE_CLUSTER_LABEL as SOURCE_CLUSTER,
 } from "../../extract/objects.ts";
 import type { DesiredImport, DesiredSlice } from "../../snapshot/desired-line.ts";
-import { isLabelValue, isQualifiedName } from "../../snapshot/desired-line.ts";
+import { isLabelValue, isQualifiedName, servicePortNames } from "../../snapshot/desired-line.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
 import type { NamedSlice } from "./desired.ts";
 
@@ -142,16 +142,25 @@ export function portOf({ name, protocol, port, appProtocol }: ServicePort): Reco
   return { ...(name !== "" && { name }), protocol, port, ...(appProtocol !== undefined && { appProtocol }) };
 }
 
-/** The status of a ServiceImport: `Ready` is False while a ClusterSetIP import has no address. */
-export function importStatus(desired: DesiredImport, isReady: boolean) {
-  const [status, reason, message] = isReady
-    ? ["True", "Ready", "the clusterset's endpoints are here"]
-    : ["False", "Pending", "the derived Service has no cluster IP yet"];
+/** The status of a ServiceImport: `Ready` is False while a ClusterSetIP import has no address, or none of a family that the exporters have. */
+export function importStatus(desired: DesiredImport, addresses: ClusterSetIPs | undefined) {
+  const [status, reason, message] = readiness(desired, addresses);
   return {
     clusters: desired.clusters.map((cluster) => ({ cluster })),
     endpointSliceObjects: "Present",
-    conditions: [{ type: "Ready", status: status!, reason: reason!, message: message! }],
+    conditions: [{ type: "Ready", status, reason, message }],
   };
+}
+
+function readiness({ type, ipFamilies }: DesiredImport, addresses: ClusterSetIPs | undefined) {
+  const ready = ["True", "Ready", "the clusterset's endpoints are here"] as const;
+  if (type === "Headless") return ready;
+  if (addresses === undefined)
+    return ["False", "Pending", "the derived Service has no cluster IP yet"] as const;
+  if (ipFamilies.length === 0 || ipFamilies.some((family) => addresses.ipFamilies.includes(family)))
+    return ready;
+  const message = `the exporters' endpoints are ${ipFamilies.join()}, and Services of this cluster ${addresses.ipFamilies.join()}: no traffic can reach them`;
+  return ["False", "IPFamilyNotSupported", message] as const;
 }
 
 /** The CRD of ServiceExport takes any text as an exported label, the API server does not (422). */
@@ -196,15 +205,15 @@ function endpointOf(endpoint: DesiredSlice["endpoints"][number]): object {
 
 /**
  * The selectorless Service from which a ServiceImport has its `spec.ips`: the API server allocates them, and kube-proxy routes them to the
- * slices that name this Service. Undefined if no port fits: a Service needs at least one. The import does not own it: the Service is made first, so
+ * slices that name this Service. Undefined without ports: a Service needs at least one. The import does not own it: the Service is made first, so
  * that the import has its addresses when it is written, and an import that somebody deleted comes back with the same ones.
  */
 export function derivedService(
   { namespace, name }: ObjectName,
   desired: DesiredImport,
 ): ManagedObject | undefined {
-  const ports = fittingPorts(desired.ports);
-  if (ports.length === 0) return undefined;
+  if (desired.ports.length === 0) return undefined;
+  const names = servicePortNames(desired.ports);
   return mark({
     apiVersion: "v1",
     kind: "Service",
@@ -212,25 +221,10 @@ export function derivedService(
     spec: {
       type: "ClusterIP",
       ipFamilyPolicy: "PreferDualStack",
-      ports: ports.map(portOf),
+      ports: desired.ports.map((port, index) => portOf({ ...port, name: names[index]! })),
       ...propertiesOf(desired),
     },
   });
-}
-
-/**
- * The ports that a Service takes: a union of several exports can have two of one number and protocol, or an unnamed one beside others
- * (422). The first of them stays.
- */
-export function fittingPorts(ports: readonly ServicePort[]): readonly ServicePort[] {
-  const numbers = new Set<string>();
-  const valid = ports.filter(({ port, protocol }) => {
-    const key = `${protocol}/${port}`;
-    if (port < 1 || port > 65535 || numbers.has(key)) return false;
-    numbers.add(key);
-    return true;
-  });
-  return valid.length > 1 ? valid.filter(({ name }) => name !== "") : valid;
 }
 
 /** The cluster IPs of a derived Service; undefined before the API server has allocated them. */

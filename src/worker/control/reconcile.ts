@@ -101,7 +101,7 @@ async function reconcileImport(
     endpointSlice(at, slice, isHeadless ? undefined : derivedName, ownerReference(held)),
   );
   await reconcileSlices(context, key, slices);
-  await reconcileStatus(context, key, wanted, isHeadless || addresses !== undefined);
+  await reconcileStatus(context, key, importStatus(wanted, addresses));
 }
 
 async function reconcileSlices(
@@ -125,13 +125,11 @@ async function reconcileSlices(
 async function reconcileStatus(
   context: ReconcileContext,
   key: string,
-  wanted: DesiredImport,
-  isReady: boolean,
+  { conditions, ...status }: ReturnType<typeof importStatus>,
 ): Promise<void> {
   const { objects, pruned, now } = context;
   const held = objects.of(key).import;
   if (held === undefined) return;
-  const { conditions, ...status } = importStatus(wanted, isReady);
   const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
   if (applied === undefined && !differs(pruned.without({ ...bare(held), status }), held)) return;
   const current = applied ?? conditionsOf(held);

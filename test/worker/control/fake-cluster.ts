@@ -11,6 +11,8 @@ type Mutable = { -readonly [Key in keyof ManagedObject]: ManagedObject[Key] };
 export class FakeCluster {
   readonly objects: ClusterObjects;
   readonly stored = new Map<string, ManagedObject>();
+  /** Of Services. */
+  families: readonly string[] = ["IPv4", "IPv6"];
   readonly log: string[] = [];
   readonly touched = new Set<string>();
   readonly pruned = new PrunedFields(({ kind }, path) => this.log.push(`pruned ${kind} ${path}`));
@@ -117,8 +119,8 @@ export class FakeCluster {
     if (object.kind === "Service" && before === undefined) {
       this.#address++;
       const allocated = {
-        clusterIPs: [`10.0.0.${this.#address}`, `fd00::${this.#address}`],
-        ipFamilies: ["IPv4", "IPv6"],
+        clusterIPs: this.families.map((one) => `${one === "IPv4" ? "10.0.0." : "fd00::"}${this.#address}`),
+        ipFamilies: this.families,
       };
       made.spec = { ...(object.spec as object), ...allocated };
     } else if (object.kind === "Service")

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { ServicePort } from "../../../src/snapshot/schema.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import {
   clusterSetIPsOf,
+  derivedService,
   derivedServiceName,
   endpointSliceName,
-  fittingPorts,
   serviceImport,
 } from "../../../src/worker/control/objects.ts";
 import { describeChange } from "../../../src/worker/control/plan.ts";
@@ -29,17 +30,15 @@ describe("names", () => {
   });
 });
 
-describe("the ports of a derived Service", () => {
-  const port = (name: string, number: number, protocol = "TCP") => ({ name, protocol, port: number });
-  test.each([
-    ["one port with two protocols", [port("a", 53), port("b", 53, "UDP")], ["a", "b"]],
-    ["one number and protocol twice: the first", [port("a", 53), port("b", 53)], ["a"]],
-    ["an unnamed port beside another: without it", [port("", 53), port("b", 54)], ["b"]],
-    ["an unnamed port alone", [port("", 53)], [""]],
-    ["a number that is no port", [port("a", 0), port("b", 65536), port("c", 65535)], ["c"]],
-  ])("%s", (_, ports, names) => {
-    expect(fittingPorts(ports).map(({ name }) => name)).toEqual(names);
-  });
+test("a derived Service has a name for an unnamed port beside others, which no other port has", () => {
+  const port = (name: string, number: number) => ({ name, protocol: "TCP", port: number });
+  const namesOf = (...ports: ServicePort[]) =>
+    (
+      derivedService(at, { ...desiredImport(), ports })?.spec as { ports: { name?: string }[] } | undefined
+    )?.ports.map(({ name }) => name);
+  expect(namesOf()).toBeUndefined();
+  expect(namesOf(port("", 53))).toEqual([undefined]);
+  expect(namesOf(port("", 53), port("tcp-53", 54))).toEqual(["tcp-53-1", "tcp-53"]);
 });
 
 test.each([

@@ -142,6 +142,20 @@ describe("a ClusterSetIP service of another cluster", () => {
     });
   });
 
+  test("is not ready where the cluster has Services of no family of the exporters (KEP-1645, Importing Services)", async () => {
+    const reasonWith = async (...ipFamilies: ("IPv4" | "IPv6")[]) => {
+      await reconcile(stateWith(linesOf(desiredImport({ ipFamilies }))));
+      const { conditions } = cluster.get("ServiceImport", "db")!.status as {
+        conditions: { reason: string }[];
+      };
+      return conditions[0]!.reason;
+    };
+    cluster.families = ["IPv4"];
+    expect(await reasonWith("IPv6")).toBe("IPFamilyNotSupported");
+    expect(await reasonWith("IPv6", "IPv4")).toBe("Ready");
+    expect(await reasonWith()).toBe("Ready");
+  });
+
   test("waits for its namespace", async () => {
     await reconcile(stateWith([{ import: "bank/db", desired: desiredImport() }]), "bank/db");
     expect(cluster.log).toEqual([]);
