@@ -86,7 +86,7 @@ function placesOf({ scope, distances }: NameWriter, offers: readonly Offer[]): M
 function* writeHosts(writer: NameWriter, shardNode: number, shard: readonly Offer[]): Steps {
   const endpoints = shard.filter(({ kind }) => kind === "endpoint");
   const labelOf = ({ hostname, bytes, reportedBy }: Offer) =>
-    endpointLabel(writer.scope, hostname, bytes!, reportedBy);
+    endpointLabel(writer.scope, hostname, bytes!, reportedBy).toLowerCase();
   for (const [label, some] of Map.groupBy(endpoints, labelOf))
     yield* writeName(writer, shardNode, [label], some);
 }
@@ -159,10 +159,10 @@ interface Offer {
   readonly wire?: Uint8Array;
 }
 
-/** All addresses and host names of a service's shards for a kind of clients. Invalid ones become findings. */
+/** All addresses and host names of a service's shards for a kind of clients, the oldest export first. Invalid ones become findings. */
 function offersOf(
   scope: ServiceScope,
-  { shards, endpoints }: ClustersetService,
+  { shards, exporters, endpoints }: ClustersetService,
   clients: "internal" | "external",
 ): Offer[] {
   const isInternal = clients === "internal";
@@ -180,8 +180,10 @@ function offersOf(
       ...externalNames.map(names),
     ];
   });
-  if (isInternal)
-    for (const { clusterId, reportedBy, address, hostname, zone } of endpoints) {
+  if (!isInternal) return offers;
+  const byCluster = Map.groupBy(endpoints, ({ clusterId }) => clusterId);
+  for (const cluster of new Set([...exporters, ...byCluster.keys()]))
+    for (const { clusterId, reportedBy, address, hostname, zone } of byCluster.get(cluster) ?? []) {
       const bytes = scope.address(address, reportedBy);
       if (bytes !== undefined)
         offers.push({ kind: "endpoint", clusterId, reportedBy, zone, hostname, bytes });
