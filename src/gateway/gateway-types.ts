@@ -123,7 +123,7 @@ export type GatewayEvent =
       readonly kind: "snapshot" | "patch";
     }
   | { readonly event: "left"; readonly clusterId: string }
-  /** A cluster's worker reports something else that keeps it from reading all of the cluster than before. */
+  /** A cluster's worker reports something else that keeps it from reading all of the cluster than what was logged last. @see ReportLog */
   | {
       readonly event: "worker-degraded";
       readonly clusterId: string;

@@ -23,10 +23,10 @@ import {
   LeaseTimer,
   type LeaseWatch,
   leasedAt,
+  ReportLog,
   type RequestedTerms,
   refuseOtherInstance,
   renewed,
-  reportChange,
   toStored,
 } from "./leases.ts";
 import {
@@ -77,6 +77,7 @@ export class Gateway {
   readonly #parts: GatewayParts;
   readonly #backlog: PushBacklog;
   readonly #health: StoreHealth;
+  readonly #reports: ReportLog;
   readonly #leases: LeaseWatch;
   readonly #order: ChangeOrder;
   /** What a cluster does, one after the other. */
@@ -96,6 +97,7 @@ export class Gateway {
     this.turns = new Turns(clock);
     this.#backlog = new PushBacklog(clock, limits.pushDelaySeconds * 1000, (id) => this.state.live.has(id));
     this.#health = new StoreHealth(clock, onEvent, (id) => this.state.live.has(id));
+    this.#reports = new ReportLog(clock, onEvent);
     this.#order = parts.order ?? ownOrder(writer, clock, this.turns);
     this.state = new AnsweringState({
       ...parts,
@@ -384,8 +386,7 @@ export class Gateway {
     // Another gateway may have taken what this one could not.
     this.#health.works(clusterId);
     const after = this.state.live.get(clusterId);
-    const event = after && reportChange(clusterId, before ?? {}, after);
-    if (event !== undefined) this.#parts.onEvent(event);
+    if (after !== undefined) this.#reports.take(clusterId, before ?? {}, after);
     if (after !== undefined && meta !== undefined) this.#backlog.takenElsewhere(clusterId, meta.renewedAt);
     if (before !== undefined && state === "expired") this.#noteExpired(clusterId, before);
     this.#writeExpiries();

@@ -4,7 +4,7 @@ import type { Leases } from "../resolve/record-writer.ts";
 import { type Degradation, type DegradedSince, degradationKey } from "../snapshot/degradation.ts";
 import type { Leased } from "../zone/world.ts";
 import { CLOCK_JITTER, type Clock, unixTime } from "./clock.ts";
-import type { GatewayEvent, OnGatewayEvent } from "./gateway-types.ts";
+import type { OnGatewayEvent } from "./gateway-types.ts";
 
 /** What a request says of its cluster beside a state. */
 export interface LeaseTerms {
@@ -52,16 +52,38 @@ export function renewed(
   return { ...meta, ...leasedAt(now, terms, meta.instance) };
 }
 
-/** What is logged of a worker's report; undefined where it says what the one before said. */
-export function reportChange(
-  clusterId: string,
-  { degraded: before = [] }: Pick<ClusterMeta, "degraded">,
-  { degraded: after = [] }: Pick<ClusterMeta, "degraded">,
-): GatewayEvent | undefined {
-  if (degradationKey(before) === degradationKey(after)) return undefined;
-  if (after.length === 0) return { event: "worker-recovered", clusterId };
-  const degraded = after.map(({ since: _, ...degradation }) => degradation);
-  return { event: "worker-degraded", clusterId, degraded };
+/** Milliseconds until another report of a cluster is logged: a worker may report something else with each request. */
+const REPORT_AGAIN = 60_000;
+
+/** A worker's report, as it is held. */
+type Report = Pick<ClusterMeta, "degraded">;
+
+/** Logs what workers report, when it is something else than what was logged last: of each cluster at most once in a minute. */
+export class ReportLog {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #onEvent: OnGatewayEvent;
+  /** By cluster: what was logged last. */
+  readonly #logged = new Map<string, Report & { readonly at: number }>();
+
+  constructor(clock: Pick<Clock, "now">, onEvent: OnGatewayEvent) {
+    this.#clock = clock;
+    this.#onEvent = onEvent;
+  }
+
+  /** Takes the report of each request, so that one which came too soon is logged with a later one that still has it. @param before the report before */
+  take(clusterId: string, before: Report, { degraded = [] }: Report): void {
+    const at = this.#clock.now();
+    const last = this.#logged.get(clusterId);
+    if (last !== undefined && at - last.at < REPORT_AGAIN) return;
+    if (degradationKey((last ?? before).degraded ?? []) === degradationKey(degraded)) return;
+    this.#logged.set(clusterId, { degraded, at });
+    const report = degraded.map(({ since: _, ...degradation }) => degradation);
+    this.#onEvent(
+      report.length === 0
+        ? { event: "worker-recovered", clusterId }
+        : { event: "worker-degraded", clusterId, degraded: report },
+    );
+  }
 }
 
 /** A worker's report as it is held: with the times when things began, by the clock that shows `now`. Absent if nothing is wrong. */

@@ -12,21 +12,50 @@ function open(...parts: Parameters<typeof openGateway>) {
 }
 
 it("the log says once what a worker reports, and that it reports nothing any more", async () => {
-  const { gateway, reports } = open();
+  const { gateway, clock, reports } = open();
   const { generation } = await putSnapshot(gateway, shopSnapshot("west"), {
-    leaseSeconds: 60,
+    leaseSeconds: 90,
     degraded: [UNREACHABLE],
   });
   const degraded = [{ reason: "API_UNREACHABLE" }];
   expect(reports()).toEqual([{ event: "worker-degraded", clusterId: "west", degraded }]);
   for (const seconds of [40, 60, 80])
-    await gateway.renew("west", generation, { leaseSeconds: 60, degraded: [{ ...UNREACHABLE, seconds }] });
+    await gateway.renew("west", generation, { leaseSeconds: 90, degraded: [{ ...UNREACHABLE, seconds }] });
   expect(reports()).toHaveLength(1);
-  await gateway.renew("west", generation, { leaseSeconds: 60, degraded: [UNREACHABLE, FORBIDDEN] });
+  await clock.advance(60_000);
+  await gateway.renew("west", generation, { leaseSeconds: 90, degraded: [UNREACHABLE, FORBIDDEN] });
   expect(reports()[1]).toMatchObject({ degraded: [...degraded, { subject: "services" }] });
+  await clock.advance(60_000);
   await gateway.renew("west", generation);
   await gateway.renew("west", generation);
   expect(reports().slice(2)).toEqual([{ event: "worker-recovered", clusterId: "west" }]);
+});
+
+it("the log has one report of a cluster a minute, however often it changes, and the last one in the end", async () => {
+  const { gateway, clock, reports } = open();
+  const { generation } = await putSnapshot(gateway, shopSnapshot("west"));
+  const renew = (degraded: readonly Degradation[]) =>
+    gateway.renew("west", generation, { leaseSeconds: 90, degraded });
+  for (let second = 0; second < 120; second++) {
+    await renew(second % 2 === 0 ? [UNREACHABLE] : [FORBIDDEN]);
+    await clock.advance(1000);
+  }
+  expect(reports()).toHaveLength(2);
+  await renew([]);
+  expect(reports()).toHaveLength(2);
+  await clock.advance(60_000);
+  await renew([]);
+  expect(reports()).toMatchObject([
+    { degraded: [{ reason: "API_UNREACHABLE" }] },
+    { degraded: [{ reason: "RBAC_FORBIDDEN" }] },
+    { event: "worker-recovered" },
+  ]);
+  await gateway.leave("west");
+  const { generation: next } = await putSnapshot(gateway, shopSnapshot("west"), { degraded: [FORBIDDEN] });
+  expect(reports()).toHaveLength(3);
+  await clock.advance(60_000);
+  await gateway.renew("west", next, { degraded: [FORBIDDEN] });
+  expect(reports()[3]).toMatchObject({ degraded: [{ reason: "RBAC_FORBIDDEN" }] });
 });
 
 it("a restarted gateway still knows it, and does not log it again", async () => {
