@@ -88,7 +88,7 @@ export function* prepare(
   // What a push left that is not there whole was never counted.
   if (staged.kind === "whole") yield* draft.replace(staged, known?.isPartial === true);
   else yield* draft.change(staged);
-  const decision = draft.rank(sight, known, latest);
+  const decision = yield* draft.rank(sight, known, latest);
   const { entries, totals, tooLarge } = draft;
   const { kind, cluster } = staged;
   return { kind, cluster, meta, base: known?.sum ?? 0, entries, totals, tooLarge, decision };
@@ -150,19 +150,19 @@ class ChangeDraft {
   }
 
   /** Decides from when on counts what appears now. Every export and import that is served has a rank afterwards, and no other. */
-  rank(sight: Sight, known: ClusterRow | undefined, latest: number): Decision {
+  *rank(sight: Sight, known: ClusterRow | undefined, latest: number): Generator<void, Decision> {
     const kept = this.#reader.founding();
     const founding = foundingAt(kept, kept !== undefined || known !== undefined, sight.now, latest);
     const now = appearance(sight, latest, founding, known?.seenAt);
     const isRecovery = this.#isWhole && known?.hasLostRanks === true;
     const appears = now && (isRecovery ? recovery(now, known.meta?.pushedAt ?? now.instant) : now);
-    const ranked: [row: EntryRow, counts: number | null][] = [];
-    for (const row of this.#toRank(known?.isUnranked === true)) {
-      const counts = this.#isServed(row) ? (row.counts ?? (appears && rankOf(row, appears)) ?? null) : null;
-      if (counts !== row.counts) ranked.push([row, counts]);
-    }
     let most = latest;
-    for (const [row, counts] of ranked) {
+    let count = 0;
+    for (const row of this.#toRank(known?.isUnranked === true)) {
+      if (++count % ENTRIES_AT_ONCE === 0) yield;
+      if (row === undefined) continue;
+      const counts = this.#isServed(row) ? (row.counts ?? (appears && rankOf(row, appears)) ?? null) : null;
+      if (counts === row.counts) continue;
       const id = idOf(row.kind, row.name);
       const { before } = this.#changes.get(id) ?? { before: row };
       this.#changes.set(id, { before, after: { ...row, counts } });
@@ -172,20 +172,20 @@ class ChangeDraft {
     return { seenAt: sight.now, latest: Math.max(most, sight.now), founding };
   }
 
-  /** Exports and imports that changed, or that may be served now and were not before, or the other way round. */
-  *#toRank(all: boolean): Generator<EntryRow> {
-    const isRanked = (kind: Kind) => kind === Kind.export || kind === Kind.import;
-    for (const { after } of this.#changes.values())
-      if (after !== undefined && isRanked(after.kind)) yield after;
+  /** Exports and imports that changed, or that may be served now and were not before, or the other way round; undefined for each other thing that is looked at. */
+  *#toRank(all: boolean): Generator<EntryRow | undefined> {
     const namespaces: string[] = [];
-    for (const { before, after } of this.#changes.values())
-      if ((before ?? after)!.kind === Kind.namespace) namespaces.push((before ?? after)!.name);
-    for (const kind of [Kind.export, Kind.import]) {
-      const rows = all
-        ? this.#reader.all(this.#cluster, kind)
-        : namespaces.flatMap((one) => this.#reader.within(this.#cluster, kind, one));
-      for (const row of rows) if (!this.#changes.has(idOf(kind, row.name))) yield row;
+    for (const { before, after } of this.#changes.values()) {
+      const { kind, name } = (before ?? after)!;
+      if (kind === Kind.namespace) namespaces.push(name);
+      yield kind === Kind.export || kind === Kind.import ? after : undefined;
     }
+    for (const kind of [Kind.export, Kind.import])
+      for (const namespace of all ? [undefined] : namespaces) {
+        yield undefined;
+        for (const row of this.#reader.all(this.#cluster, kind, namespace))
+          yield this.#changes.has(idOf(kind, row.name)) ? undefined : row;
+      }
   }
 
   #isServed({ reported, name, texts }: EntryRow): boolean {

@@ -143,25 +143,22 @@ export class Reader {
     return this.#entries(this.#statement(sql).all(cluster, kind, name), true)[0];
   }
 
-  /** Entries of a cluster of one kind in the order of names, gone ones with a rank too. They are read page by page: nothing is held open between two of them. */
-  *all(cluster: string, kind: Kind): Generator<EntryRow> {
+  /**
+   * Entries of a cluster of one kind in the order of names, gone ones with a rank too. They are read page by page: nothing is held open between two of them.
+   * @param namespace of exports, imports or services. Default: all
+   */
+  *all(cluster: string, kind: Kind, namespace?: string): Generator<EntryRow> {
     // The last name of a page first: an entry has several rows, and all of a page may be damaged.
     const last = `SELECT max(name) AS name FROM (
-      SELECT name FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND part = 0 ORDER BY name LIMIT ${PAGE})`;
+      SELECT name FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name < ? AND part = 0 ORDER BY name LIMIT ${PAGE})`;
     const sql = `SELECT ${COLUMNS} FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name <= ? ORDER BY name, part`;
-    for (let after = ""; ; ) {
-      const to = this.#statement(last).get(cluster, kind, after)?.name;
+    const [from, end] = namesIn(namespace);
+    for (let after = from; ; ) {
+      const to = this.#statement(last).get(cluster, kind, after, end)?.name;
       if (typeof to !== "string") return;
       yield* this.#entries(this.#statement(sql).all(cluster, kind, after, to), true);
       after = to;
     }
-  }
-
-  /** A cluster's exports, imports or services in a namespace, gone ones with a rank too. */
-  within(cluster: string, kind: Kind, namespace: string): EntryRow[] {
-    const sql = `SELECT ${COLUMNS} FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name < ? ORDER BY name, part`;
-    // In ASCII "0" follows "/".
-    return this.#entries(this.#statement(sql).all(cluster, kind, `${namespace}/`, `${namespace}0`), true);
   }
 
   /**
@@ -171,9 +168,7 @@ export class Reader {
   *serviceKeys(clusters: Iterable<string>, namespace?: string): Generator<string[]> {
     const sql = `SELECT DISTINCT key FROM entry INDEXED BY entry_by_key WHERE key > ? AND key < ? AND kind IN (${Kind.export}, ${Kind.import})
       AND cluster IN (SELECT value FROM json_each(?)) ORDER BY key LIMIT ${PAGE}`;
-    // In ASCII "0" follows "/".
-    const [from, to] =
-      namespace === undefined ? ["", "\u{10ffff}"] : [namespaceKey(namespace), `${namespace}0`];
+    const [from, to] = namesIn(namespace);
     const ids = JSON.stringify([...clusters]);
     for (let after = from; ; ) {
       const keys = this.#statement(sql)
@@ -401,6 +396,12 @@ export function readClaims(cluster: string, claims: Claims, hex: string): Claim[
 /** The addresses on which there are claims, in hex. */
 export function claimedAddressesIn(claims: Claims): ReadonlySet<string> {
   return new Set(Object.keys(claims).map((place) => place.replace(/^[^0-9a-f]/, "")));
+}
+
+/** Between which two all names are that begin with a namespace. @param namespace undefined: all names */
+function namesIn(namespace: string | undefined): readonly [after: string, before: string] {
+  // In ASCII "0" follows "/".
+  return namespace === undefined ? ["", "\u{10ffff}"] : [namespaceKey(namespace), `${namespace}0`];
 }
 
 function isOneEntry(one: StoredRow, other: StoredRow): boolean {

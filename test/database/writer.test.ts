@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Database, Statement } from "../../src/database/driver.ts";
 import { Kind, podsKey } from "../../src/database/places.ts";
-import { NoState } from "../../src/database/prepare.ts";
+import { type Change, NoState } from "../../src/database/prepare.ts";
 import { type Damage, Reader } from "../../src/database/reader.ts";
 import { DamagedCluster, StaleChange, Writer } from "../../src/database/writer.ts";
 import { exported, imported, snapshot } from "../merge/fixtures.ts";
@@ -188,6 +188,72 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     expect(snapshotOf(writer.reader, "west")).toMatchObject({ exports: {}, namespaces: { other: {} } });
     expect(writer.reader.cluster("west")).not.toHaveProperty("isPartial");
     expect(writer.reader.cluster("west")!.totals).toEqual(totalsOf(snapshotOf(writer.reader, "west")));
+    database.close();
+  });
+
+  it("compares, ranks and writes few entries at once where all namespaces of a cluster change", () => {
+    const { database } = open(driver);
+    let read = 0;
+    const counting: Database = {
+      ...database,
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        return {
+          run: (...values) => statement.run(...values),
+          get: (...values) => statement.get(...values),
+          all: (...values) => {
+            const rows = statement.all(...values);
+            read += rows.length;
+            return rows;
+          },
+        };
+      },
+    };
+    const writer = new Writer(counting, () => expect.unreachable());
+    const numbers = Array.from({ length: 300 }, (_, index) => index);
+    const tableOf = <Value>(value: Value) => Object.fromEntries(numbers.map((one) => [`n-${one}`, value]));
+    const members = (one: number) =>
+      Object.fromEntries(
+        numbers.slice(0, 20).map((last) => {
+          const address = `10.${one >> 8}.${one & 255}.${last}`;
+          return [address, { address }];
+        }),
+      );
+    const exports = Object.fromEntries(
+      numbers.map((one) => [
+        `n-${one}/web`,
+        exported({
+          exportedAt: at(NOON),
+          endpoints: {
+            "http/TCP/8080": {
+              ports: [{ name: "http", protocol: "TCP", port: 8080 }],
+              members: members(one),
+            },
+          },
+        }),
+      ]),
+    );
+    push(writer, "west", "whole", wholeLines(snapshot("west", { namespaces: tableOf({}), exports })));
+    const lines = patchLines("west", { namespaces: tableOf(null) });
+    const staged = stage(writer.reader, "west", "changes", lines);
+    const steps = writer.prepare(staged, metaAt(NOON + 1), { now: NOON + 1, live: true }, 1000);
+    let step: IteratorResult<void, Change>;
+    let most = 0;
+    do {
+      read = 0;
+      step = steps.next();
+      most = Math.max(most, read);
+    } while (step.done !== true);
+    expect(most).toBeLessThanOrEqual(16);
+    for (const { keys } of writer.applyInSteps(step.value)) {
+      const services = keys.filter((key) => key.endsWith("/web"));
+      // Each gives up 20 addresses on one basis, and claims them on another one.
+      expect(services.length).toBeLessThanOrEqual(2000 / 40);
+    }
+    expect(ranksOf(writer, "west")).toEqual(
+      Object.fromEntries(Object.keys(exports).map((key) => [key, null])),
+    );
+    expect(writer.reader.isWhole(writer.reader.cluster("west")!)).toBe(true);
     database.close();
   });
 
