@@ -8,12 +8,12 @@ export type SettlePush = (settled: boolean) => void;
 
 type BacklogClock = Pick<Clock, "now" | "wallOffset">;
 
-interface Waiting {
-  /** When the oldest push that is not settled arrived, in Unix milliseconds. */
+/** Pushes of a cluster that the gateway could not take. */
+interface Postponed {
+  /** When the oldest one arrived, in milliseconds of the clock. */
   readonly since: number;
-  inProgress: number;
-  /** When the gateway last could not take one. */
-  postponedAt: number | undefined;
+  /** When the gateway could not take the last one. */
+  readonly at: number;
 }
 
 /** The pushes that arrived and are not in the answers yet. While one waits too long, answers may be out of date. */
@@ -21,7 +21,10 @@ export class PushBacklog {
   readonly #clock: BacklogClock;
   readonly #most: number;
   readonly #isLive: (clusterId: string) => boolean;
-  readonly #waiting = new Map<string, Waiting>();
+  /** When each push arrived that is in progress. */
+  readonly #inProgress = new Set<{ readonly since: number }>();
+  /** By cluster. */
+  readonly #postponed = new Map<string, Postponed>();
   #oldest = Number.POSITIVE_INFINITY;
 
   /**
@@ -36,17 +39,14 @@ export class PushBacklog {
 
   /** A whole push of a cluster arrived. Bodies that are still being sent do not count: their senders could make anything stale. */
   arrived(clusterId: string): SettlePush {
-    const waiting = this.#waiting.get(clusterId) ?? {
-      since: this.#clock.now(),
-      inProgress: 0,
-      postponedAt: undefined,
-    };
-    waiting.inProgress++;
-    this.#waiting.set(clusterId, waiting);
-    this.#oldest = Math.min(this.#oldest, waiting.since);
+    const push = { since: this.#clock.now() };
+    this.#inProgress.add(push);
+    this.#oldest = Math.min(this.#oldest, push.since);
     return (settled) => {
-      waiting.inProgress--;
-      waiting.postponedAt = settled ? undefined : this.#clock.now();
+      this.#inProgress.delete(push);
+      const { since = push.since } = this.#postponed.get(clusterId) ?? {};
+      if (settled) this.#postponed.delete(clusterId);
+      else this.#postponed.set(clusterId, { since: Math.min(since, push.since), at: this.#clock.now() });
       this.#drop();
     };
   }
@@ -57,9 +57,9 @@ export class PushBacklog {
    * @param at Unix milliseconds
    */
   takenElsewhere(clusterId: string, at: number): void {
-    const waiting = this.#waiting.get(clusterId);
-    if (waiting?.postponedAt === undefined || unixTime(this.#clock, waiting.postponedAt) > at) return;
-    waiting.postponedAt = undefined;
+    const postponed = this.#postponed.get(clusterId);
+    if (postponed === undefined || unixTime(this.#clock, postponed.at) > at) return;
+    this.#postponed.delete(clusterId);
     this.#drop();
   }
 
@@ -72,15 +72,11 @@ export class PushBacklog {
 
   #drop(): void {
     this.#oldest = Number.POSITIVE_INFINITY;
-    for (const [clusterId, { since, inProgress, postponedAt }] of this.#waiting)
-      if (inProgress > 0 || this.#counts(clusterId, postponedAt))
+    for (const { since } of this.#inProgress) this.#oldest = Math.min(this.#oldest, since);
+    for (const [clusterId, { since, at }] of this.#postponed)
+      if (this.#isLive(clusterId) && Math.abs(this.#clock.now() - at) < POSTPONED_MILLISECONDS)
         this.#oldest = Math.min(this.#oldest, since);
-      else this.#waiting.delete(clusterId);
-  }
-
-  #counts(clusterId: string, postponedAt: number | undefined): boolean {
-    if (postponedAt === undefined || !this.#isLive(clusterId)) return false;
-    return Math.abs(this.#clock.now() - postponedAt) < POSTPONED_MILLISECONDS;
+      else this.#postponed.delete(clusterId);
   }
 }
 

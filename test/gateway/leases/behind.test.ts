@@ -37,6 +37,18 @@ describe("a push that arrived and is not in the answers", () => {
     expect(gateway.everything.status().behindSince).toBeUndefined();
   });
 
+  test("counts from when it arrived itself, however many of its cluster overlapped before it", async () => {
+    const { gateway, served, clock } = await openWest();
+    let settle = gateway.arrived("west");
+    for (let second = 0; second < 20; second++) {
+      clock.stall(1000);
+      const next = gateway.arrived("west");
+      settle(true);
+      settle = next;
+      expect(served()).toBe("west:a");
+    }
+  });
+
   test("counts on where the gateway could not take it, until the cluster's next push is settled", async () => {
     const { gateway, served, clock, start } = await openWest();
     gateway.arrived("west")(false);
