@@ -79,7 +79,7 @@ const TABLES = ["entry", "claim", "cluster", "log", "happened", "meta"] as const
  *   table `WITHOUT ROWID` texts of 1,000 bytes and more go to pages of their own, which takes twice the bytes and three times the CPU to write and to read.
  * - `claim`: which addresses clusters report for which services, by 64 neighbours: `Claims` as JSON.
  * - `cluster`: a `ClusterRow` as JSON. `change` grows with every change of a row, also with renewals, which are not in the log.
- * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array; NULL for all keys of the cluster.
+ * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array, a change of many has several rows; NULL for all keys of the cluster.
  * - `happened`: what of one kind happened to a cluster in one minute, for people: the newest ones of each cluster. `keys` is a JSON array of some services, `at` a
  *   time of the gateway's clock.
  * - `meta`: single values. `id` is that of this database, no other one has it.

@@ -15,7 +15,7 @@ export { DamagedCluster, type Event, StaleChange } from "./row-planner.ts";
 export interface Applied {
   /** Of the log after it. */
   readonly position: number;
-  /** Keys of entries and of buckets of claims that changed; of a cluster that left, those of its exports and imports. The log does not name many. */
+  /** Keys of entries and of buckets of claims that changed; of a cluster that left, those of its exports and imports, which the log does not name. */
   readonly keys: readonly string[];
   /** Whether something changed that concerns more than these keys: the cluster came or went, or has other namespaces, another topology or another zone. */
   readonly isWide: boolean;
@@ -31,7 +31,7 @@ export interface LogMark {
   readonly id: string;
 }
 
-/** Keys of one change that are listed in the log. */
+/** Keys of a row of the log. A change of more has several rows; in a log that several gateways share each change has one, without keys. */
 const MOST_KEYS = 1000;
 /** Changes that the log keeps, at least. */
 const LOG_ROWS = 10_000;
@@ -204,11 +204,16 @@ export class Writer {
     if ((keys.length > 0 || isWide) && cluster.isPartial !== true)
       this.#note(cluster.id, kind, change.ranked ?? 0, someServices(change));
     if (mark === undefined && keys.length === 0 && !isWide) return newest;
-    const position = mark?.position ?? newest + 1;
-    const listed = isCleared || keys.length > MOST_KEYS ? null : JSON.stringify(keys);
-    this.#sql.log.run(position, cluster.id, cluster.meta?.generation ?? 0, kind, listed);
-    if (position % TRIM_AFTER === 0) this.#sql.trim.run(position - LOG_ROWS);
-    return position;
+    const isUnnamed = isCleared || (mark !== undefined && keys.length > MOST_KEYS);
+    const rows = isUnnamed ? 1 : Math.max(1, Math.ceil(keys.length / MOST_KEYS));
+    const first = mark?.position ?? newest + 1;
+    for (let row = 0; row < rows; row++) {
+      const position = first + row;
+      const listed = isUnnamed ? null : JSON.stringify(keys.slice(row * MOST_KEYS, (row + 1) * MOST_KEYS));
+      this.#sql.log.run(position, cluster.id, cluster.meta?.generation ?? 0, kind, listed);
+      if (position % TRIM_AFTER === 0) this.#sql.trim.run(position - LOG_ROWS);
+    }
+    return first + rows - 1;
   }
 }
 

@@ -118,7 +118,15 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
     ).toEqual(["return", "changes"]);
     const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`n-${index}`, {}]));
     expect(change({ namespaces: many }).keys).toHaveLength(1001);
-    expect(writer.reader.changesSince(writer.reader.position() - 1)).toMatchObject([{ keys: undefined }]);
+    const rows = writer.reader.changesSince(log.at(-1)!.position)!;
+    expect(rows.map(({ keys }) => keys!.length)).toEqual([1000, 1]);
+    expect(rows.flatMap(({ keys }) => keys).sort()).toEqual(
+      Object.keys(many)
+        .map((name) => `${name}/`)
+        .sort(),
+    );
+    const left = writer.apply({ kind: "departure", cluster: "west" });
+    expect(writer.reader.changesSince(left.position - 1)).toMatchObject([{ keys: undefined }]);
     database.close();
   });
 

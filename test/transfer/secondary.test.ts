@@ -23,6 +23,28 @@ describe("a secondary", () => {
     expect((await ask(reverse, "PTR")).addresses).toEqual([`${host(count - 1)}.east.${WEB}`]);
   });
 
+  it("keeps the names of other clusters when one changes more keys than a row of the log names", async () => {
+    const { held, source, clock, push, ask } = await openPair();
+    await push("west", 2);
+    await held.put(snapshot("east", { namespaces: { data: {} } }));
+    const addresses = Array.from({ length: 1500 }, (_, index) => ({
+      address: `172.${16 + (index >> 8)}.${index & 255}.1`,
+    }));
+    const name = "db.data.svc.clusterset.local";
+    const answers = [(await ask()).addresses, (await ask(name)).rcode];
+    expect(answers).toEqual([["10.0.0.0", "10.0.0.1"], "NXDOMAIN"]);
+    source.forget();
+    const db = exported({ headless: true, endpoints: endpoints(...addresses) });
+    await held.put(snapshot("east", { namespaces: { data: {} }, exports: { "data/db": db } }));
+    await clock.advance(2000);
+    await ask();
+    await clock.advance(1);
+    source.forget();
+    expect((await ask()).addresses).toEqual(answers[0]);
+    expect(source.kinds).toEqual([]);
+    expect((await ask(name)).rcode).toBe("NOERROR");
+  });
+
   it("has a world to list services from as soon as it answers", async () => {
     const { secondary, push, ask } = await openPair();
     expect(secondary.world).toBeUndefined();
