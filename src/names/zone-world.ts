@@ -53,11 +53,12 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
 
   /** The names of a key in one kind of zone. */
   protected abstract namesOf(planned: PlannedTree, namespace: string, label: string): Unit;
-  /** The PTR records that the addresses of a key want. */
+  /** The PTR records that the addresses of a key want, those of one address at least. */
   protected abstract reverseOf(
     planned: PlannedTree,
     namespace: string,
     label: string,
+    address: Uint8Array,
   ): Pick<CompiledUnit, "reverse" | "hasAudiences">;
   /** Whether a live cluster has a namespace. */
   protected abstract hasNamespace(clusterId: string, namespace: string): boolean;
@@ -148,7 +149,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     const planned = this.treeOfClaim(claim);
     if (planned === undefined) return [];
     const [namespace, label] = [namespaceOf(claim.key), nameOf(claim.key)];
-    const unit = this.reverseOf(planned, namespace, label);
+    const unit = this.reverseOf(planned, namespace, label, address);
     const candidates = candidatesFor(unit.reverse, address);
     if (!unit.hasAudiences || candidates.length === 0) return candidates;
     return this.visible(candidates, this.namesOf(planned, namespace, label), planned, address, view);

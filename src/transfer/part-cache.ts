@@ -4,8 +4,9 @@ import type { Loaded } from "./part-forms.ts";
 
 /** Parts without names that are kept: random names do not push others out. */
 const MOST_ABSENT = 16_384;
-/** Bytes of a part in memory beside those that were fetched, about. */
+/** Bytes of a part in memory beside those that were fetched, about, and of each name or address that is found by itself. */
 const PART_BYTES = 512;
+const NAME_BYTES = 64;
 
 interface Kept {
   readonly value: object;
@@ -107,6 +108,8 @@ export class PartCache {
   /** @throws {Error} for a part that is too large */
   set(id: string, { at, value }: Loaded<object>, bytes: number): void {
     const isAbsent = "key" in value && value.key === undefined;
-    this.#memory.set(this.owner + id, { value, bytes, at }, isAbsent);
+    const { names, claims } = value as Partial<Record<"names" | "claims", { readonly size: number }>>;
+    const held = bytes + NAME_BYTES * ((names ?? claims)?.size ?? 0);
+    this.#memory.set(this.owner + id, { value, bytes: held, at }, isAbsent);
   }
 }

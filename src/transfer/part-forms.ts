@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BASES, type Basis, bytesOf, hexOf } from "../database/places.ts";
+import { BASES, type Basis, hexOf } from "../database/places.ts";
 import type { LogRow } from "../database/reader.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
 import { CompiledKey } from "../names/compiled-key.ts";
@@ -105,7 +105,13 @@ export interface Loaded<Value> {
 }
 /** The names of a key, and the clusters that have a part in it. */
 export type LoadedKey = Pick<CompiledUnit, "key" | "clusters">;
-export type LoadedReverse = Pick<CompiledUnit, "reverse" | "hasAudiences" | "clusters">;
+/** The PTR records that the addresses of a key want. */
+export interface LoadedReverse extends Pick<CompiledUnit, "hasAudiences" | "clusters"> {
+  readonly sources: readonly CandidateSource[];
+  /** As text, since an object for each address takes 17 times the memory: each address on a line, as JSON, between line feeds. */
+  readonly addresses: string;
+}
+
 export function writeJson(value: unknown): Bytes {
   return new TextEncoder().encode(JSON.stringify(value));
 }
@@ -136,7 +142,10 @@ export function readKey(bytes: Bytes): Loaded<LoadedKey> {
   return { at, value: { key, clusters } };
 }
 
-export function writeReverse(at: number, { reverse, hasAudiences, clusters }: LoadedReverse): Bytes {
+export function writeReverse(
+  at: number,
+  { reverse, hasAudiences, clusters }: Pick<CompiledUnit, "reverse" | "hasAudiences" | "clusters">,
+): Bytes {
   const sources = new Map<CandidateSource, number>();
   const addresses = reverse.map(([bytes, { source, label }]) => {
     if (!sources.has(source)) sources.set(source, sources.size);
@@ -153,12 +162,20 @@ export function readReverse(bytes: Bytes): Loaded<LoadedReverse> {
     if (above.reduce((sum, label) => sum + label.length + 1, 0) > 180) throw new Error("a name is too long");
     return { ...source, view, since: since ?? Number.POSITIVE_INFINITY };
   });
-  const reverse = addresses.map(([hex, index, label]): readonly [Uint8Array, ReverseCandidate] => {
-    const source = all[index];
-    if (source === undefined) throw new Error("an address has an unknown source");
-    return [bytesOf(hex), { source, label: label ?? undefined }];
-  });
-  return { at, value: { reverse, hasAudiences, clusters } };
+  if (addresses.some(([, index]) => index >= all.length)) throw new Error("an address has an unknown source");
+  const lines = addresses.map((one) => `${JSON.stringify(one)}\n`).join("");
+  return { at, value: { sources: all, addresses: `\n${lines}`, hasAudiences, clusters } };
+}
+
+/** What is wanted for an address. */
+export function candidatesIn({ sources, addresses }: LoadedReverse, address: Uint8Array): ReverseCandidate[] {
+  const found: ReverseCandidate[] = [];
+  const line = `\n["${hexOf(address)}",`;
+  for (let at = addresses.indexOf(line); at >= 0; at = addresses.indexOf(line, at + 1)) {
+    const [, index, label] = JSON.parse(addresses.slice(at, addresses.indexOf("\n", at + 1)));
+    found.push({ source: sources[index]!, label: label ?? undefined });
+  }
+  return found;
 }
 
 /** @throws {Error} for bytes that are not well-formed */
@@ -167,17 +184,18 @@ export function readList(bytes: Bytes) {
   return { at, value: { names: new Set(names), common, clusters: new Set(clusters) } };
 }
 
-/** @throws {Error} for bytes that are not well-formed */
+/** Claims by address in hex, as text: see `claimsIn`. @throws {Error} for bytes that are not well-formed */
 export function readClaims(bytes: Bytes) {
   const { at, claims } = readJson(ClaimsForm, bytes);
-  const byAddress = new Map(
-    Object.entries(claims).map(([hex, all]) => [
-      hex,
-      all.map(([clusterId, key, basis, order]): AddressClaim => ({ clusterId, key, basis, order })),
-    ]),
-  );
-  const clusters = new Set([...byAddress.values()].flat().map(({ clusterId }) => clusterId));
+  const clusters = new Set(Object.values(claims).flatMap((all) => all.map(([clusterId]) => clusterId)));
+  const byAddress = new Map(Object.entries(claims).map(([hex, all]) => [hex, JSON.stringify(all)]));
   return { at, value: { claims: byAddress, clusters } };
+}
+
+/** The claims on an address. @param text as `readClaims` has it */
+export function claimsIn(text: string): AddressClaim[] {
+  const claims: SentClaims[string] = JSON.parse(text);
+  return claims.map(([clusterId, key, basis, order]) => ({ clusterId, key, basis, order }));
 }
 
 /** @throws {Error} for bytes that are not well-formed */

@@ -10,6 +10,8 @@ import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
 import type { PartCache } from "./part-cache.ts";
 import type { ListKind, PartKind, PartName } from "./part-forms.ts";
 import {
+  candidatesIn,
+  claimsIn,
   type Loaded,
   type LoadedKey,
   type LoadedReverse,
@@ -100,13 +102,14 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     throw new ToFetch(missing);
   }
 
-  protected reverseOf(planned: PlannedTree, namespace: string, label: string): LoadedReverse {
+  protected reverseOf(planned: PlannedTree, namespace: string, label: string, address: Uint8Array) {
     const found = present(
       this.#unitPart<LoadedReverse>("reverse", unitKind(planned), namespace, label, readReverse),
     );
     // A tree may be gone with its cluster.
-    const isThere = found.reverse.every(([, { source }]) => this.context.treeByKey.has(source.tree));
-    return isThere ? found : { ...found, reverse: [] };
+    const isThere = found.sources.every(({ tree }) => this.context.treeByKey.has(tree));
+    const candidates = isThere ? candidatesIn(found, address) : [];
+    return { ...found, reverse: candidates.map((one) => [address, one] as const) };
   }
 
   protected hasNamespace(clusterId: string, namespace: string): boolean {
@@ -135,8 +138,9 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     const claims = this.#part("claims", { bucket }, changed, readClaims);
     if ("missing" in claims && !present(this.#isListed("ranges", "", claimedRange(bucket), changed)))
       return NO_CLAIMS;
-    const found = present(claims).claims.get(hex) ?? NO_CLAIMS;
-    return found.length === 0 ? found : found.filter(({ clusterId }) => this.clusters.has(clusterId));
+    const text = present(claims).claims.get(hex);
+    if (text === undefined) return NO_CLAIMS;
+    return claimsIn(text).filter(({ clusterId }) => this.clusters.has(clusterId));
   }
 
   /** Whether a key may have names, as far as lists say; what to fetch first, where they have to be fetched. */

@@ -190,7 +190,7 @@ describe("keys in memory", () => {
   });
 
   it("stay within the bound, those that queries used last", async () => {
-    const bound = 64 * KIBIBYTE;
+    const bound = 128 * KIBIBYTE;
     const memory = new PartMemory(bound);
     const { held, ask, source } = await openPair({}, { memory });
     await held.put(worldOf(600), 3600);
