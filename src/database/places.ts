@@ -101,11 +101,6 @@ export function claimBucket(hex: string): string {
   return hex.slice(0, -2) + (Number.parseInt(hex.slice(-2), 16) >>> 6);
 }
 
-/** The range of addresses in which a bucket of `claim` is: its first two bytes of IPv4, six of IPv6, in hex. */
-export function claimedRange(bucket: string): string {
-  return bucket.slice(0, bucket.length < 8 ? 4 : 12);
-}
-
 /** The key by which the log names a bucket of `claim`. */
 export function claimsKey(bucket: string): string {
   return `@${bucket}`;

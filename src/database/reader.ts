@@ -2,7 +2,7 @@ import { equalJson, isJsonObject, ownMember } from "../snapshot/json-value.ts";
 import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import type { Database, Row, Statement } from "./driver.ts";
 import { sumOf } from "./driver.ts";
-import { BASES, type Basis, claimBucket, claimedRange, Kind, localKey, namespaceKey } from "./places.ts";
+import { BASES, type Basis, Kind, localKey, namespaceKey } from "./places.ts";
 import { FoundingDay } from "./ranks.ts";
 import type { ClusterRow, Totals } from "./schema.ts";
 
@@ -110,8 +110,6 @@ export function rowSum(row: Omit<StoredRow, "sum">): number {
 /** Entries that are read at once. */
 const PAGE = 256;
 const BASIS_NAMES = Object.keys(BASES) as Basis[];
-/** Characters of a bucket of IPv4 and of IPv6 addresses. */
-const [BUCKET_4, BUCKET_6] = [claimBucket("0".repeat(8)).length, claimBucket("0".repeat(32)).length];
 const COLUMNS = "key, kind, cluster, name, part, text, reported, counts, sum";
 
 /**
@@ -246,21 +244,23 @@ export class Reader {
     });
   }
 
-  /** The beginnings of addresses that are claimed, in hex: two bytes of IPv4, six of IPv6. */
-  claimedRanges(limit: number): string[] {
-    const next = this.#statement(
-      "SELECT min(bucket) AS bucket FROM claim WHERE bucket >= ? AND length(bucket) = ?",
-    );
+  /** Buckets of claims whose names begin with a text, in order. */
+  claimBuckets(prefix: string, limit: number): string[] {
+    const next = this.#statement("SELECT min(bucket) AS bucket FROM claim WHERE bucket > ? AND bucket < ?");
     const found: string[] = [];
-    for (const length of [BUCKET_4, BUCKET_6])
-      for (let at = ""; found.length < limit; ) {
-        const bucket = next.get(at, length)?.bucket;
-        if (typeof bucket !== "string") break;
-        found.push(claimedRange(bucket));
-        // After all hexadecimal digits.
-        at = `${found.at(-1)}g`;
-      }
+    while (found.length < limit) {
+      const bucket = next.get(found.at(-1) ?? prefix, endOfHex(prefix))?.bucket;
+      if (typeof bucket !== "string") break;
+      found.push(bucket);
+    }
     return found;
+  }
+
+  /** The last bucket of claims whose name begins with a text; undefined if there is none. */
+  lastClaimBucket(prefix: string): string | undefined {
+    const sql = "SELECT max(bucket) AS bucket FROM claim WHERE bucket > ? AND bucket < ?";
+    const bucket = this.#statement(sql).get(prefix, endOfHex(prefix))?.bucket;
+    return typeof bucket === "string" ? bucket : undefined;
   }
 
   /** The clusters that report a namespace. */
@@ -402,6 +402,11 @@ export function claimedAddressesIn(claims: Claims): ReadonlySet<string> {
 function namesIn(namespace: string | undefined): readonly [after: string, before: string] {
   // In ASCII "0" follows "/".
   return namespace === undefined ? ["", "\u{10ffff}"] : [namespaceKey(namespace), `${namespace}0`];
+}
+
+/** After all hexadecimal digits. */
+function endOfHex(prefix: string): string {
+  return `${prefix}g`;
 }
 
 function isOneEntry(one: StoredRow, other: StoredRow): boolean {

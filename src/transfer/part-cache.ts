@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { KeyChanges, later, type Mark } from "../names/key-changes.ts";
 import type { Loaded } from "./part-forms.ts";
 
-/** Parts without names that are kept: random names do not push others out. */
+/** Parts without names or claims that are kept: random names do not push others out. */
 const MOST_ABSENT = 16_384;
 /** Bytes of a part in memory beside those that were fetched, about, and of each name or address that is found by itself. */
 const PART_BYTES = 512;
@@ -107,9 +107,9 @@ export class PartCache {
 
   /** @throws {Error} for a part that is too large */
   set(id: string, { at, value }: Loaded<object>, bytes: number): void {
-    const isAbsent = "key" in value && value.key === undefined;
     const { names, claims } = value as Partial<Record<"names" | "claims", { readonly size: number }>>;
     const held = bytes + NAME_BYTES * ((names ?? claims)?.size ?? 0);
+    const isAbsent = claims === undefined ? "key" in value && value.key === undefined : claims.size === 0;
     this.#memory.set(this.owner + id, { value, bytes: held, at }, isAbsent);
   }
 }

@@ -268,8 +268,8 @@ export const PART_KINDS: readonly PartKind[] = [
   "services",
 ];
 
-/** What a list of names is of: namespaces; labels of keys in a namespace; pods in a bucket of rows; ranges of addresses that are claimed. */
-export type ListKind = "namespaces" | "labels" | "pods" | "ranges";
+/** What a list of names is of: namespaces; labels of keys in a namespace; pods in a bucket of rows; buckets of claims. */
+export type ListKind = "namespaces" | "labels" | "pods" | "buckets";
 
 /** A part, by its kind and what it is of. */
 export interface PartName {

@@ -251,9 +251,11 @@ class ScopeRows {
         return this.#labels(of, prefix);
       case "pods":
         return { names: this.#pods(of) };
-      case "ranges": {
-        const names = this.#reader.claimedRanges(MOST_NAMES + 1);
-        return { names: names.length > MOST_NAMES ? [ANY_NAME] : names };
+      case "buckets": {
+        const names = this.#reader.claimBuckets(prefix, MOST_NAMES + 1);
+        return names.length > MOST_NAMES
+          ? split(names[0]!, this.#reader.lastClaimBucket(prefix)!)
+          : { names };
       }
       default:
         return undefined;

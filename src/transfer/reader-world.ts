@@ -1,4 +1,4 @@
-import { claimBucket, claimedRange, hexOf, podsKey } from "../database/places.ts";
+import { claimBucket, hexOf, podsKey } from "../database/places.ts";
 import type { FoldedName } from "../dns/name.ts";
 import type { AddressClaim } from "../names/entries.ts";
 import { clusterOfKind, type Mark, podAddress } from "../names/key-changes.ts";
@@ -136,8 +136,7 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     const bucket = claimBucket(hex);
     const changed = this.#parts.changes.ofClaims(bucket, this.#clustersOf("claims", { bucket }));
     const claims = this.#part("claims", { bucket }, changed, readClaims);
-    if ("missing" in claims && !present(this.#isListed("ranges", "", claimedRange(bucket), changed)))
-      return NO_CLAIMS;
+    if ("missing" in claims && !present(this.#isListed("buckets", "", bucket, changed))) return NO_CLAIMS;
     const text = present(claims).claims.get(hex);
     if (text === undefined) return NO_CLAIMS;
     return claimsIn(text).filter(({ clusterId }) => this.clusters.has(clusterId));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
 import { openPair } from "./pair.ts";
@@ -107,18 +108,50 @@ describe("names that do not exist", () => {
     }
   });
 
-  it("1,000 addresses that nobody reports cost one request for each /16 that has any, at most one for 64 of these", async () => {
+  it.each([
+    [
+      "of networks that have none",
+      (index: number) => `${index % 250}.${index % 7}.${index >> 2}.203.in-addr.arpa`,
+    ],
+    [
+      "of a network that has some",
+      (index: number) => `${index % 250}.${64 + (index >> 2)}.0.10.in-addr.arpa`,
+    ],
+  ])("1,000 addresses that nobody reports, %s, cost one request", async (_, name) => {
     const { ask, askAll, source } = await openIsolate();
     await ask("clusterset.local");
     source.forget();
-    const reverse = namesOf(1000, (index) => `${index % 250}.${index % 7}.${index >> 2}.203.in-addr.arpa`);
-    for (const answer of await askAll(reverse, "PTR")) expect(answer?.outcome).toBe("refused");
+    for (const answer of await askAll(namesOf(1000, name), "PTR"))
+      expect(answer?.outcome).toMatch(/refused|nxdomain/);
     expect(source.kinds).toEqual(["names"]);
+  });
+
+  it("addresses that are reported are found by split lists, where there are many, and others are denied from them", async () => {
+    const { clock, held, ask, askAll, source } = await openIsolate(4096 * KIBIBYTE);
+    const addresses = Array.from({ length: 6000 }, (_, index) => ({
+      address: `10.${128 + (index >> 8)}.${index & 255}.1`,
+    }));
+    const all = endpoints(...addresses, { address: "fd00::1" });
+    const db = exported({ headless: true, endpoints: all });
+    await held.put(snapshot("east", { namespaces: { data: {} }, exports: { "data/db": db } }), 3600);
+    await clock.advance(4001);
+    const reverse = ({ address }: { address: string }) =>
+      `${address.split(".").reverse().join(".")}.in-addr.arpa`;
+    for (const index of [0, 1, 255, 256, 4095, 4096, 5999])
+      expect((await ask(reverse(addresses[index]!), "PTR")).rcode).toBe("NOERROR");
+    source.forget();
     await askAll(
-      namesOf(250, (index) => `${index}.7.0.10.in-addr.arpa`),
+      namesOf(1000, (index) => `1.${index & 255}.${160 + (index >> 8)}.10.in-addr.arpa`),
       "PTR",
     );
-    expect(source.parts.length).toBeLessThanOrEqual(1 + 4);
+    expect(source.parts.length).toBeLessThanOrEqual(2);
+    source.forget();
+    const nibbles = (index: number) => [...String(index).padStart(4, "0")].join(".");
+    await askAll(
+      namesOf(1000, (index) => `${nibbles(index)}.1.${"0.".repeat(23)}0.0.d.f.ip6.arpa`),
+      "PTR",
+    );
+    expect(source.kinds).toEqual(["names"]);
   });
 
   it("that come to exist are answered with the next state", async () => {

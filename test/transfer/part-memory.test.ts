@@ -67,3 +67,12 @@ it("each name of a list counts in memory, beside the bytes that were fetched", (
   cache.set("list", readList(bytes), bytes.length);
   expect(memory.bytes).toBeGreaterThan(bytes.length + 50 * 1000);
 });
+
+it("claims on no address push nothing out of memory, however many are fetched", () => {
+  const memory = new PartMemory(2 ** 20);
+  const cache = new PartCache(memory, "epoch", { position: 1, generation: 1 });
+  const bytes = writeJson({ at: 1, claims: {} });
+  for (let index = 0; index < 1000; index++) cache.set(`claims ${index}`, readClaims(bytes), bytes.length);
+  expect(memory.bytes).toBe(0);
+  expect(cache.isRight("claims 999", { position: 1, generation: 1 })).toBe(true);
+});

@@ -239,7 +239,7 @@ const PARTS: Readonly<Record<PartKind, readonly [summary: string, ...parameters:
   ],
   names: [
     "Returns a list of what exists.",
-    inQuery("list", "`namespaces`, `labels`, `pods` or `ranges`."),
+    inQuery("list", "`namespaces`, `labels`, `pods` or `buckets`."),
     inQuery("of", "A namespace, or a bucket of pods."),
     inQuery("prefix", "How the names begin."),
   ],
