@@ -192,7 +192,8 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
   #isListed(list: ListKind, of: string, name: string, changed: Mark): boolean | Missing {
     const { changes } = this.#parts;
     for (let prefix = ""; ; ) {
-      const found = this.#list(list, of, prefix, changes.everything);
+      // A bucket of pods is listed anew when it changed: that concerns each of its names.
+      const found = this.#list(list, of, prefix, list === "pods" ? changed : changes.everything);
       if ("missing" in found) return found;
       const { names, common } = found;
       if (names.has(name) || names.has(ANY_NAME)) return true;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { podsKey } from "../../src/database/places.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";
@@ -20,8 +21,8 @@ function worldOf(services: number, changed = -1) {
 }
 
 /** A primary with many services, and an isolate: a secondary that has what queries needed. */
-async function openIsolate(cacheBytes = 1024 * KIBIBYTE, services = 600) {
-  const pair = await openPair({}, { memory: new PartMemory(cacheBytes) });
+async function openIsolate(cacheBytes = 1024 * KIBIBYTE, services = 600, view?: string) {
+  const pair = await openPair({}, { memory: new PartMemory(cacheBytes), scope: { view } });
   const { clock, held, source, secondary, done } = pair;
   const change = (changed?: number) => held.put(worldOf(services, changed), 3600);
   await change();
@@ -152,6 +153,31 @@ describe("names that do not exist", () => {
       "PTR",
     );
     expect(source.kinds).toEqual(["names"]);
+  });
+
+  it("pods of a bucket that changed are denied from its list, which is fetched once", async () => {
+    const { clock, held, ask, askAll, source } = await openIsolate(undefined, undefined, "east");
+    const east = (...addresses: string[]) => ({
+      ...snapshot("east", { namespaces: { data: {} } }),
+      clusterZone: { name: "east.local", pods: "verified" as const },
+      pods: Object.fromEntries(addresses.map((address) => [`data/${address}`, {}])),
+    });
+    const nameOf = (address: string) => `${address.replaceAll(".", "-")}.data.pod.east.local`;
+    const bucket = podsKey("data/10.9.0.1");
+    const addresses = namesOf(65_536, (index) => `10.8.${index >> 8}.${index & 255}`).filter(
+      (address) => podsKey(`data/${address}`) === bucket,
+    );
+    await held.put(east("10.9.0.1"), 3600);
+    await clock.advance(4001);
+    expect((await ask(nameOf("10.9.0.1"))).addresses).toEqual(["10.9.0.1"]);
+    expect((await ask(nameOf(addresses[0]!))).rcode).toBe("NXDOMAIN");
+    await held.put(east("10.9.0.1", addresses[1]!), 3600);
+    await clock.advance(4001);
+    expect((await ask(nameOf(addresses[1]!))).addresses).toEqual([addresses[1]]);
+    source.forget();
+    for (const answer of await askAll(addresses.slice(2, 100).map(nameOf)))
+      expect(answer?.outcome).toBe("nxdomain");
+    expect(source.parts.length).toBeLessThanOrEqual(1);
   });
 
   it("that come to exist are answered with the next state", async () => {
