@@ -19,9 +19,9 @@ const Label = z.string().min(1).max(63);
 /** The time to live of a record in seconds (RFC 2181 section 8). */
 const Ttl = z.int().min(0).max(0x7fffffff);
 
-/** What names of a scope depend on beside keys. */
 const BASIS_NAMES = Object.keys(BASES) as [Basis, ...Basis[]];
 
+/** What names of a scope depend on beside keys. */
 const WorldForm = z.object({
   options: z.object({
     zones: z.array(Text).min(1),

@@ -119,7 +119,7 @@ export interface RefreshPolicy {
   readonly longestRetry: number;
   /** How long the primary may take to say its state; before the first generation `firstWait`, where that is longer. */
   readonly stateTimeout: number;
-  /** How long transferring a root or a segment may take. */
+  /** How long fetching a part may take. */
   readonly partTimeout: number;
 }
 
