@@ -50,6 +50,9 @@ export function createEntryFilter(visibility: Visibility) {
     hidesImports: clusters !== undefined,
     /** Whether an address may be one of a service. */
     mayHaveAddress: (address: Uint8Array) => addresses?.isInRanges(address) !== false,
+    /** Whether addresses that come from one of some sources may exist; undefined where some of these sources are hidden. */
+    hasSources: (sources: readonly VisibleAddressSource[]): boolean | undefined =>
+      addresses === undefined || addresses.hasSources(sources),
     hasCluster: (clusterId: string) => clusters?.has(clusterId) ?? true,
     hasNamespace,
     exported(key: string, service: ExportedService): ExportedService | undefined {
@@ -152,6 +155,10 @@ function createVisibleAddresses(visibility: Visibility) {
     ),
     pod: has("Endpoint"),
     isInRanges: (address: Uint8Array) => ranges === undefined || isAnywhere(address),
+    hasSources(of: readonly VisibleAddressSource[]): boolean | undefined {
+      if (of.every(comesFrom)) return true;
+      return of.some(comesFrom) ? undefined : false;
+    },
     // Names that spell any address would have those that do not exist, too.
     zone: memoize(
       (zone: ClusterZone): ClusterZone =>

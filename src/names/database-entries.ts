@@ -27,6 +27,7 @@ import { finish, type Steps } from "../zone/steps.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import {
   type AddressClaim,
+  type ClaimJudge,
   createClaimFilter,
   type EntryRows,
   type KeyEntries,
@@ -174,10 +175,10 @@ export class DatabaseEntries {
     return has;
   }
 
-  /** The services for which clusters report an address that could have its reverse name. */
-  claimsOn(address: Uint8Array): readonly AddressClaim[] {
+  /** The services for which clusters report an address that could have its reverse name. @param judgeImport says of imports that their entries need not be read */
+  claimsOn(address: Uint8Array, judgeImport?: ClaimJudge): readonly AddressClaim[] {
     const hex = hexOf(address);
-    return this.claimsIn(claimBucket(hex)).on(hex);
+    return this.claimsIn(claimBucket(hex)).on(hex, judgeImport);
   }
 
   /** What clusters report of the addresses of a bucket: how many clusters, and for which services each address. */
@@ -190,12 +191,14 @@ export class DatabaseEntries {
       return claims;
     };
     const exists = createClaimFilter(this.#rows, this.#filter, bucket, (key) => this.isExported(key));
-    const on = (hex: string): readonly AddressClaim[] => {
+    const on = (hex: string, judgeImport?: ClaimJudge): readonly AddressClaim[] => {
+      // Those of other bases have no place in an order: they count as far as the compiled names of the scope want the address, which do not have what is hidden.
+      const judge: ClaimJudge = (claim) => (claim.basis === "import" ? judgeImport?.(claim) : true);
       const claims = rows.flatMap(({ cluster, text }) =>
         // Most rows have other addresses.
         text.includes(hex) ? readClaims(cluster, claimsOf(cluster, text), hex) : [],
       );
-      const seen = claims.filter((claim) => exists(claim, hex));
+      const seen = claims.filter((claim) => exists(claim, hex, judge));
       return withFirstOrders(
         seen.map(({ cluster: clusterId, name: key, basis, order }) => ({ clusterId, key, basis, order })),
       );

@@ -4,6 +4,7 @@ import { type Claim, type EntryRow, entryValue, type Reader } from "../database/
 import { usableAddress } from "../dns/address.ts";
 import type { KeyParts } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
+import type { VisibleAddressSource } from "../merge/visibility.ts";
 import type { EntryFilter } from "../merge/visible.ts";
 import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/endpoint-records.ts";
@@ -36,18 +37,29 @@ export function keysOfPod(pod: string): string[] {
   return bytes === undefined ? [pod] : podLabels(bytes).map((label) => `${namespaceOf(pod)}/${label}`);
 }
 
+/** Where the addresses of claims come from. */
+const SOURCES: Readonly<Record<Basis, readonly VisibleAddressSource[]>> = {
+  export: ["Endpoint"],
+  import: ["ClusterSetIP", "Endpoint"],
+  other: ["ClusterSetIP", "Endpoint"],
+  local: ["ClusterIP", "Endpoint"],
+};
+
+/** Whether a claim exists, as far as something else than its entry says. */
+export type ClaimJudge = (claim: Pick<Claim, "cluster" | "name" | "basis">) => boolean | undefined;
+
 /**
- * Tells which claims on addresses of a bucket exist in a scope. Where a scope hides imports, or some addresses of services, entries say whether the cluster reports an
+ * Tells which claims on addresses of a bucket exist in a scope. Where a scope hides imports, or some sources of addresses, entries say whether the cluster reports an
  * address there: each is read once, since it may be large.
  * @param isExported see `EntryFilter.imported`
- * @returns takes a claim and its address in hex
+ * @returns takes a claim, its address in hex, and what may say it instead of the entry
  */
 export function createClaimFilter(
   rows: Pick<EntryRows, "entry">,
   filter: EntryFilter | undefined,
   bucket: string,
   isExported: (key: string) => boolean,
-): (claim: Pick<Claim, "cluster" | "name" | "basis">, hex: string) => boolean {
+): (claim: Parameters<ClaimJudge>[0], hex: string, judge?: ClaimJudge) => boolean {
   if (filter === undefined) return () => true;
   const isHere = (hex: string) => claimBucket(hex) === bucket;
   /** The addresses of the bucket, by basis. */
@@ -71,11 +83,21 @@ export function createClaimFilter(
     return new Map(Array.from(claims, ([basis, all]) => [basis, new Set([...all].filter(isHere))]));
   };
   const known = new Map<string, ReturnType<typeof read>>();
-  return ({ cluster, name, basis }, hex) => {
+  /** Whether a service exists with all of its visible addresses, by the basis. */
+  const isCertain = {
+    export: true,
+    import: !filter.hidesImports,
+    other: !filter.hidesImports,
+    local: !filter.hidesAddresses,
+  };
+  return (claim, hex, judge) => {
+    const { cluster, name, basis } = claim;
     if (!filter.hasCluster(cluster) || !filter.hasNamespace(namespaceOf(name))) return false;
-    const isOfImport = basis === "import" || basis === "other";
-    if (!filter.hidesAddresses && !(filter.hidesImports && isOfImport)) return true;
     if (!filter.mayHaveAddress(bytesOf(hex))) return false;
+    const isShown = filter.hasSources(SOURCES[basis]);
+    if (isShown === false || (isShown && isCertain[basis])) return isShown;
+    const judged = judge?.(claim);
+    if (judged !== undefined) return judged;
     const id = `${cluster} ${name} ${basis === "local"}`;
     const claims = known.get(id) ?? read(cluster, name, basis === "local");
     known.set(id, claims);

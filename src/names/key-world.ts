@@ -17,6 +17,7 @@ import {
 } from "./compile-key.ts";
 import type { DatabaseEntries } from "./database-entries.ts";
 import type { AddressClaim } from "./entries.ts";
+import { candidatesFor } from "./reverse-names.ts";
 import { unitKind, ZoneWorld } from "./zone-world.ts";
 
 const NO_MERGED: MergedEntries = {
@@ -150,7 +151,14 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   }
 
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
-    return this.entries.claimsOn(address);
+    // Entries of a large service are not read in place. A claim without a record of its own then has no place in the order of its cluster.
+    return this.entries.claimsOn(address, ({ cluster, name: key, basis }) => {
+      if (!this.#isLarge(key)) return undefined;
+      const planned = this.treeOfClaim({ clusterId: cluster, key, basis });
+      if (planned === undefined) return false;
+      const { reverse } = this.unitOf(planned, key);
+      return candidatesFor(reverse, address).some(({ source }) => source.claimants.includes(cluster));
+    });
   }
 
   /** The same, which is not kept: what no query needs must not take the place of what queries do. */

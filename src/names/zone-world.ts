@@ -170,7 +170,7 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   }
 
   /** The tree that has the names of a claim's service; undefined if none has. */
-  treeOfClaim({ key, basis, clusterId }: AddressClaim): PlannedTree | undefined {
+  treeOfClaim({ key, basis, clusterId }: Omit<AddressClaim, "order">): PlannedTree | undefined {
     if (!isKeyLabel(namespaceOf(key)) || !isKeyLabel(nameOf(key))) return undefined;
     return basis === "local" ? this.context.treeByKey.get(localTree(clusterId)) : this.context.trees[0]!;
   }

@@ -1,8 +1,10 @@
 import { expect, it, vi } from "vitest";
+import { createEntryFilter } from "../../src/merge/visible.ts";
+import { createClaimFilter } from "../../src/names/entries.ts";
 import { reverseLosses } from "../../src/names/reverse-losses.ts";
 import { SnapshotRows } from "../../src/names/snapshot-rows.ts";
 import type { ClusterSnapshot, Endpoint } from "../../src/snapshot/schema.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 import { entriesOf } from "./entries-of.ts";
 import { worldOf } from "./world-of.ts";
 
@@ -41,16 +43,26 @@ it("the reverse names that a large service lost are found in steps, and neighbou
   expect(reads).toHaveBeenCalledTimes(COUNT / NEIGHBOURS);
 });
 
-it("a scope that hides addresses reads a service once for all neighbours", () => {
-  const reads = vi.spyOn(SnapshotRows.prototype, "entry");
-  const entries = entriesOf([first, second], { addressRanges: ["10.1.0.0/25"] });
-  const { on } = entries.claimsIn("0a01000");
-  reads.mockClear();
+it("a scope that hides imports reads a service once for all neighbours", () => {
+  const imports = { "shop/first": imported({ endpoints: { west: endpoints(...all) } }) };
+  const rows = new SnapshotRows([snapshot("west", { imports })]);
+  const reads = vi.spyOn(rows, "entry");
+  const filter = createEntryFilter({ clusters: ["west"], addressRanges: ["10.1.0.0/25"] });
+  const claim = { cluster: "west", name: "shop/first", basis: "import" } as const;
+  const exists = createClaimFilter(rows, filter, "0a01000", () => false);
   for (let index = 0; index < NEIGHBOURS; index++)
-    expect(on(`0a0100${index.toString(16).padStart(2, "0")}`)).toHaveLength(2);
+    expect(exists(claim, `0a0100${index.toString(16).padStart(2, "0")}`)).toBe(true);
   const found = reads.mock.calls.map((call) => call.join(" "));
+  expect(found).toHaveLength(2);
   expect(found.length).toBe(new Set(found).size);
+  expect(createClaimFilter(rows, filter, "0a01012", () => false)(claim, "0a010180")).toBe(false);
+  expect(reads).toHaveBeenCalledTimes(found.length);
+});
+
+it("a scope that hides addresses, but no source of them, reads no service that is exported", () => {
+  const reads = vi.spyOn(SnapshotRows.prototype, "entry");
+  const { on } = entriesOf([first, second], { addressRanges: ["10.1.0.0/25"] }).claimsIn("0a01000");
   reads.mockClear();
-  expect(entries.claimsIn("0a01012").on("0a010180")).toEqual([]);
+  expect(on("0a010000")).toHaveLength(2);
   expect(reads).not.toHaveBeenCalled();
 });

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
+import type { Visibility } from "../../../src/merge/visibility.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, Endpoint } from "../../../src/snapshot/schema.ts";
 import { markText, readKey } from "../../../src/transfer/part-forms.ts";
 import { Primary } from "../../../src/transfer/primary.ts";
 import type { ZoneOptions } from "../../../src/zone/zone-plan.ts";
-import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 import { worldOf } from "../../names/world-of.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { FakeClock } from "../fake-clock.ts";
@@ -204,5 +205,51 @@ describe("a large service", () => {
     expect(Buffer.from(bytes).includes(Buffer.from([10, 1, 77, 0]))).toBe(false);
     expect(readKey(bytes).at).toBe(position);
     expect(gateway.state.position).toBeGreaterThan(position);
+  });
+});
+
+describe("the reverse name of an address that many large services have in a scope", () => {
+  const many = Array.from(
+    { length: 2500 },
+    (_, index): Endpoint => ({ address: `10.1.${index >> 8}.${index & 255}` }),
+  );
+  const keys = ["shop/one", "shop/two", "shop/three"];
+  const each = <Service>(service: Service) => Object.fromEntries(keys.map((key) => [key, service]));
+  const of = endpoints(...many);
+  const exports = each(exported({ headless: true, endpoints: of }));
+  const shared = each(exported({ endpoints: of }));
+  const imports = each(imported({ ips: ["10.1.0.0"], endpoints: { west: of } }));
+
+  it.each<[string, Visibility, Partial<ClusterSnapshot>]>([
+    ["of some ranges", { addressRanges: ["10.0.0.0/8"] }, { exports }],
+    ["of some sources", { addressSources: ["Endpoint"] }, { exports }],
+    ["of some clusters, which export them", { clusters: ["east", "west"] }, { exports }],
+    [
+      "of some clusters, which export them with addresses of their own",
+      { clusters: ["east"] },
+      { exports: shared },
+    ],
+    ["of some clusters, which import them", { clusters: ["east", "west"] }, { imports }],
+    [
+      "of some clusters, one of which imports them from another one",
+      { clusters: ["east", "north"] },
+      { imports },
+    ],
+  ])("%s is found without reading one of them in place", async (_, scope, parts) => {
+    const open = async (charactersInPlace?: number) => {
+      const clock = new FakeClock();
+      clock.nextTurn = (run) => void setImmediate(run);
+      const names = { zones: {}, merging: { grants: new Map([["east", "*" as const]]) }, charactersInPlace };
+      const gateway = openKeyed({ clock, scopes: [scope], names });
+      await putSnapshot(gateway, snapshot("east", parts), { leaseSeconds: 3600 });
+      return () =>
+        gateway.within(scope).answer(encodeQuery("0.0.1.10.in-addr.arpa", "PTR"), undefined, clock.now());
+    };
+    const [ask, askInPlace] = [await open(), await open(Number.POSITIVE_INFINITY)];
+    const reads = vi.spyOn(Reader.prototype, "entry");
+    const answer = decode((await ask())!.bytes);
+    expect(reads.mock.calls.filter(([, , name]) => keys.includes(name))).toEqual([]);
+    reads.mockRestore();
+    expect(answer).toEqual(decode((await askInPlace())!.bytes));
   });
 });
