@@ -211,15 +211,19 @@ export class DatabaseEntries {
     this.#namespaces.clear();
   }
 
-  /** Keys with exports or imports, `<namespace>/<name>`, of one namespace or of all, each once, in order. */
-  *serviceKeys(namespace?: string): Iterable<string> {
+  /**
+   * Keys with exports or imports, `<namespace>/<name>`, of one namespace or of all, each once, in order.
+   * @param withHidden also those of imports that do not exist in the scope: to know which, it reads them
+   */
+  *serviceKeys(namespace?: string, withHidden = false): Iterable<string> {
     const filter = this.#filter;
     const clusters = [...this.#live].filter((id) => this.#has(id));
     for (const page of this.#rows.serviceKeys(clusters, namespace))
       for (const key of page)
         if (
           filter === undefined ||
-          (filter.hasNamespace(namespaceOf(key)) && (!filter.hidesImports || this.#isReported(key)))
+          (filter.hasNamespace(namespaceOf(key)) &&
+            (withHidden || !filter.hidesImports || this.#isReported(key)))
         )
           yield key;
   }

@@ -38,8 +38,9 @@ export const NO_UNIT: CompiledUnit = {
   hasAudiences: false,
   reverse: [],
 };
-/** The most services that are searched for a name below another one. With more services the other one counts as existing. */
-const MOST_SEARCHED = 1000;
+/** The most services, and bytes of their names, that are searched for a name below another one. With more of them the other one counts as existing. */
+const MOST_SEARCHED = 100;
+const MOST_SEARCHED_BYTES = 16 * 1024 * 1024;
 /** Bytes of dropped units that may still be in memory, about. */
 const MOST_DROPPED_BYTES = 16 * 1024 * 1024;
 
@@ -97,8 +98,11 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   }
 
   #isLarge(key: string): boolean {
-    const { charactersInPlace = Number.POSITIVE_INFINITY } = this.#cache;
-    return this.entries.charactersOf(key) > charactersInPlace;
+    return this.entries.charactersOf(key) > this.#charactersInPlace;
+  }
+
+  get #charactersInPlace(): number {
+    return this.#cache.charactersInPlace ?? Number.POSITIVE_INFINITY;
   }
 
   locate(zone: Zone, tree: number, name: FoldedName, view: number): Location | undefined {
@@ -140,12 +144,22 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     const keys =
       plan.kind === "cluster-local"
         ? this.entries.keysOf(plan.cluster.clusterId, Kind.service, namespace!)
-        : this.entries.serviceKeys(namespace);
-    let count = 0;
-    for (const key of keys) {
-      if (++count > MOST_SEARCHED) return true;
-      const { key: compiled } = this.unitOf(planned, `${namespaceOf(key)}/${nameOf(key).toLowerCase()}`);
+        : this.entries.serviceKeys(namespace, true);
+    let [count, bytes, characters] = [0, 0, 0];
+    for (const reported of keys) {
+      const key = `${namespaceOf(reported)}/${nameOf(reported).toLowerCase()}`;
+      const kind = unitKind(planned);
+      // Many small services take as long as a large one.
+      if (this.#cache.isLent === true && this.#cache.get(`${kind} ${key}`) === undefined) {
+        characters += this.entries.charactersOf(key);
+        if (characters > this.#charactersInPlace) throw new LargeKey(kind, key);
+      }
+      const { key: compiled, clusters } = this.unitOf(planned, key);
       if (compiled?.hasNameBelow(planned.key, suffix) === true) return true;
+      // What is hidden does not count.
+      if (clusters.length > 0) count++;
+      bytes += compiled?.bytes.length ?? 0;
+      if (count > MOST_SEARCHED || bytes > MOST_SEARCHED_BYTES) return true;
     }
     return false;
   }

@@ -253,3 +253,38 @@ describe("the reverse name of an address that many large services have in a scop
     expect(answer).toEqual(decode((await askInPlace())!.bytes));
   });
 });
+
+describe("a namespace of many services without names", () => {
+  /** How a query for the namespace is answered, and which services it compiles before any turn. */
+  const askFor = async (services: number) => {
+    const clock = new FakeClock();
+    clock.nextTurn = (run) => void setImmediate(run);
+    const gateway = openKeyed({ clock });
+    const members = Array.from({ length: 200 }, (_, index) => ({ ...endpoint(index), ready: false }));
+    const service = exported({ headless: true, endpoints: endpoints(...members) });
+    const exports = Object.fromEntries(
+      Array.from({ length: services }, (_, index) => [`shop/s${index}`, service]),
+    );
+    await putSnapshot(gateway, snapshot("east", { exports }), { leaseSeconds: 3600 });
+    const reads = vi.spyOn(Reader.prototype, "rowsOf");
+    const answer = gateway.everything.answer(encodeQuery(`shop.${ZONE}`, "A"), undefined, clock.now());
+    const inPlace = reads.mock.calls.filter(([key]) => key.startsWith("shop/s")).length;
+    const { rcode } = decode((await answer)!.bytes);
+    const all = reads.mock.calls.filter(([key]) => key.startsWith("shop/s")).length;
+    reads.mockRestore();
+    return { rcode, inPlace, all };
+  };
+
+  it("does not exist, which is found in turns with other queries", async () => {
+    const { rcode, inPlace, all } = await askFor(50);
+    expect(rcode).toBe("NXDOMAIN");
+    expect(inPlace).toBeLessThan(10);
+    expect(all).toBe(50);
+  });
+
+  it("counts as existing where there are too many to search", async () => {
+    const { rcode, all } = await askFor(300);
+    expect(rcode).toBe("NOERROR");
+    expect(all).toBeLessThan(110);
+  });
+});
