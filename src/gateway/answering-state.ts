@@ -2,7 +2,7 @@ import { sumOf } from "../database/driver.ts";
 import type { Reader } from "../database/reader.ts";
 import type { ClusterMeta, ClusterRow } from "../database/schema.ts";
 import type { Applied } from "../database/writer.ts";
-import { compareFindings } from "../merge/order.ts";
+import { compareFindings, namespaceOf } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
 import { type KeptUnit, LargeKey } from "../names/key-world.ts";
 import type { Leases } from "../resolve/record-writer.ts";
@@ -43,8 +43,8 @@ export interface AnsweringParts {
 }
 
 const NO_UNITS: ReadonlyMap<string, KeptUnit> = new Map();
-/** Queries, and parts for secondaries, that wait for large keys at a time; others get SERVFAIL. */
-const MOST_WAITING = 10_000;
+/** Queries, and parts for secondaries, that wait for large keys at a time. Those of one namespace are at most as many as there are places left; others get SERVFAIL. */
+const MOST_WAITING = 20_000;
 /** Milliseconds for which somebody waits for a survey. */
 const MOST_SURVEY = 2000;
 
@@ -82,8 +82,9 @@ export class AnsweringState {
   #change = 0;
   /** How often all rows were loaded anew. */
   #loads: string | undefined;
-  /** Queries that wait for large keys. */
+  /** Queries that wait for large keys, and how many by namespace. */
   #waiting = 0;
+  readonly #waitingIn = new Map<string, number>();
 
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
   constructor(parts: AnsweringParts) {
@@ -257,8 +258,10 @@ export class AnsweringState {
       }
     };
     const attemptLater = async <Result>(use: Use<Result>, first: LargeKey): Promise<Result> => {
-      if (this.#waiting >= MOST_WAITING) return use(undefined, clock.now());
-      this.#waiting++;
+      const namespace = namespaceOf(first.id);
+      const others = this.#waitingIn.get(namespace) ?? 0;
+      if (others >= MOST_WAITING - this.#waiting) return use(undefined, clock.now());
+      this.#waits(namespace, 1);
       try {
         const units = new Map<string, KeptUnit>();
         for (let missing = first; ; ) {
@@ -268,7 +271,7 @@ export class AnsweringState {
           missing = result;
         }
       } finally {
-        this.#waiting--;
+        this.#waits(namespace, -1);
       }
     };
     const withNames: ScopedGateway["withNames"] = (use, now = clock.now()) => {
@@ -332,6 +335,14 @@ export class AnsweringState {
       ),
       ...(behindSince !== undefined && { behindSince }),
     };
+  }
+
+  /** Counts a query that waits for large keys, or that no longer does. @param namespace with the kind of zone */
+  #waits(namespace: string, change: 1 | -1): void {
+    this.#waiting += change;
+    const others = (this.#waitingIn.get(namespace) ?? 0) + change;
+    if (others > 0) this.#waitingIn.set(namespace, others);
+    else this.#waitingIn.delete(namespace);
   }
 
   #cachedBytes(): number {

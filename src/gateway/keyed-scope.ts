@@ -206,7 +206,9 @@ export class KeyedUnits implements UnitCache {
   lent: ReadonlyMap<string, KeptUnit> | undefined;
   /** Units that are compiled in turns, one after the other: each needs a lot of memory meanwhile. */
   readonly #open = new Map<string, OpenUnit>();
-  #last: Promise<unknown> = Promise.resolve();
+  /** Those that wait, by kind of zone and namespace, each of which has one compiled in turn. */
+  readonly #waiting = new Map<string, (() => Promise<unknown>)[]>();
+  #isCompiling = false;
 
   constructor(
     reader: Reader,
@@ -277,10 +279,31 @@ export class KeyedUnits implements UnitCache {
         if (this.#open.get(id) === one) this.#open.delete(id);
       }
     };
-    const one: OpenUnit = { unit: this.#last.then(run) };
+    const { promise, resolve } = Promise.withResolvers<KeptUnit>();
+    const one: OpenUnit = { unit: promise };
     this.#open.set(id, one);
-    this.#last = one.unit.catch(() => {});
-    return one.unit;
+    const start = () => {
+      resolve(run());
+      return promise.catch(() => {});
+    };
+    const namespace = namespaceOf(id);
+    const line = this.#waiting.get(namespace) ?? [];
+    line.push(start);
+    this.#waiting.set(namespace, line);
+    if (!this.#isCompiling) void this.#compileAll();
+    return promise;
+  }
+
+  async #compileAll(): Promise<void> {
+    this.#isCompiling = true;
+    for (const [namespace, line] of this.#waiting) {
+      const start = line.shift()!;
+      // What is left comes after all others that wait now.
+      this.#waiting.delete(namespace);
+      if (line.length > 0) this.#waiting.set(namespace, line);
+      await start();
+    }
+    this.#isCompiling = false;
   }
 
   /** Takes over that a cluster changed some keys. */

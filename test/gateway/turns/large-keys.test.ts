@@ -288,3 +288,47 @@ describe("a namespace of many services without names", () => {
     expect(all).toBeLessThan(110);
   });
 });
+
+describe("large services of several namespaces", () => {
+  /** Services that are all large; `ask` gives the outcome of a query for one. */
+  const open = async (keys: readonly string[]) => {
+    const clock = new FakeClock();
+    clock.nextTurn = (run) => void setImmediate(run);
+    const gateway = openKeyed({ clock, names: { zones: {}, merging: {}, charactersInPlace: 0 } });
+    const service = exported({ headless: true, endpoints: endpoints(endpoint(0)) });
+    const exports = Object.fromEntries(keys.map((key) => [key, service]));
+    const namespaces = Object.fromEntries(keys.map((key) => [key.split("/")[0], {}]));
+    await putSnapshot(gateway, snapshot("east", { namespaces, exports }), { leaseSeconds: 3600 });
+    return async (key: string) => {
+      const [namespace, name] = key.split("/");
+      const query = encodeQuery(`${name}.${namespace}.${ZONE}`, "A");
+      return (await gateway.everything.answer(query, undefined, clock.now()))!.outcome;
+    };
+  };
+
+  it("have their turns by namespace: many in one do not hold up another one", async () => {
+    const many = Array.from({ length: 20 }, (_, index) => `shop/s${index}`);
+    const keys = [...many, "bank/one", "bank/two", "mail/one"];
+    const ask = await open(keys);
+    const done: string[] = [];
+    await Promise.all(
+      keys.map(async (key) => {
+        await ask(key);
+        done.push(key);
+      }),
+    );
+    // The first one was begun before there was another one.
+    expect(done.slice(1, 7)).toEqual(["shop/s1", "bank/one", "mail/one", "shop/s2", "bank/two", "shop/s3"]);
+    expect(done).toHaveLength(keys.length);
+  });
+
+  it("are waited for in another namespace, although no further query may wait in one", async () => {
+    const ask = await open(["shop/web", "bank/web"]);
+    const outcomes = Array.from({ length: 10_001 }, () => ask("shop/web"));
+    const other = ask("bank/web");
+    expect(await outcomes.at(-1)).toBe("servfail");
+    expect(await other).toBe("answer");
+    expect(new Set(await Promise.all(outcomes.slice(0, -1)))).toEqual(new Set(["answer"]));
+    expect(await ask("shop/web")).toBe("answer");
+  });
+});
