@@ -104,7 +104,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
 
       // Below a registered federation: its name servers.
       if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
-        const forwarded = stubs.forward(query, view.cluster);
+        const forwarded = stubs.forward(query, view.cluster, transport);
         if (forwarded !== undefined)
           return whenThere(query, forwarded, (asked, { answer, outcome }) => {
             counters.forwarded.hit(outcome);
@@ -128,7 +128,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
         }
 
         // Out of zone: the endpoint's policy.
-        const policy = outside.answer(asked, own, outsideZones, clientAddress(request), rule);
+        const policy = outside.answer(asked, own, outsideZones, clientAddress(request), rule, transport);
         return whenThere(asked, policy, (late, { answer: found, origin, isContinued, retryAfter }) => {
           const answer = keepAncestors(late, found);
           // Over HTTP a client over the limit gets a 429, which is counted as a rejected request.

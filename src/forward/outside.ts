@@ -11,7 +11,7 @@ import {
 import { readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerOutOfZone, answerWith } from "../resolve/error-responses.ts";
-import { beginAnswer } from "../resolve/message-writer.ts";
+import { beginAnswer, type Transport } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 import type { Forwarder } from "./forwarder.ts";
@@ -57,7 +57,7 @@ export class Outside {
    * @param message the query; the caller may reuse its bytes after the call
    * @param given the gateway's answer, with `outOfZone` or `cnameTarget`
    * @param client the client's address, undefined if it is unknown
-   * @param rule the name of the client's access rule
+   * @param rule the name of the client's access rule @param transport of the query. Default: HTTPS
    */
   answer(
     message: Uint8Array,
@@ -65,12 +65,15 @@ export class Outside {
     policy: OutsidePolicy,
     client: string | undefined,
     rule: string,
+    transport?: Transport,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     if (given.outOfZone === undefined)
-      return policy === "forward" ? this.#continue(message, given, client, rule) : { answer: given };
+      return policy === "forward"
+        ? this.#continue(message, given, client, rule, transport)
+        : { answer: given };
     const isKnown = given.outOfZone !== "unknown";
     if (policy !== "forward" && (policy === this.#parts.given || !isKnown)) return { answer: given };
-    const query = readForwardable(message);
+    const query = readForwardable(message, transport);
     if (query === undefined) return { answer: given };
     const isAncestor = given.isAncestor === true;
     if (policy !== "forward") return { answer: answerOutOfZone(message, query, policy, isAncestor) };
@@ -111,8 +114,9 @@ export class Outside {
     given: Answer,
     client: string | undefined,
     rule: string,
+    transport?: Transport,
   ): OutsideAnswer | Promise<OutsideAnswer> {
-    const query = readForwardable(message);
+    const query = readForwardable(message, transport);
     if (query === undefined || given.cnameTarget === undefined) return { answer: given };
     const own = message.slice();
     const target = queryForTarget(own, query, given.cnameTarget);
@@ -123,7 +127,7 @@ export class Outside {
       if (joined === undefined) return alone;
       return { answer: joined, isContinued: true, ...(origin !== undefined && { origin }) };
     };
-    const targetQuery = readForwardable(target);
+    const targetQuery = readForwardable(target, transport);
     // Targets in the gateway's own zones are in the answer already, if they exist.
     if (targetQuery === undefined || this.#parts.localZones.find(targetQuery.name)?.kind === "own")
       return alone;

@@ -12,6 +12,7 @@ import {
 import type { Count } from "../limits/shared.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/error-responses.ts";
+import { HTTPS, type Transport } from "../resolve/message-writer.ts";
 import { isAnsweredClass, isQuery, type Query, readQuery } from "../resolve/query.ts";
 import { withSourceCluster } from "../resolve/source-cluster.ts";
 import { CachedAnswer } from "./cached-answer.ts";
@@ -176,10 +177,14 @@ export class StubZones {
   /**
    * Sends a query to the name servers of its federation; undefined if no stub zone matches. The caller may reuse the bytes of
    * `message` after the call.
-   * @param view the source cluster of the query, undefined for outside
+   * @param view the source cluster of the query, undefined for outside @param transport of the query. Default: HTTPS
    */
-  forward(message: Uint8Array, view: string | undefined): Promise<ForwardedAnswer> | undefined {
-    const query = readForwardable(message);
+  forward(
+    message: Uint8Array,
+    view: string | undefined,
+    transport?: Transport,
+  ): Promise<ForwardedAnswer> | undefined {
+    const query = readForwardable(message, transport);
     const stub = query && matchFederation(this.#zones, this.#stubs, query.name);
     if (query === undefined || stub === undefined) return undefined;
     const own = message.slice();
@@ -275,11 +280,13 @@ const MOST_PLACE_LABELS = 2;
 
 /**
  * Reads a query that may be forwarded. Undefined for malformed queries, other EDNS
- * versions, other classes and zone transfers, which the gateway itself rejects.
+ * versions, other classes and zone transfers, which the gateway itself rejects. An answer is padded only over an encrypted transport (RFC 7830 section 6).
  */
-export function readForwardable(message: Uint8Array): Query | undefined {
-  const query = isQuery(message) ? readQuery(message) : undefined;
-  if (query === undefined || "code" in query) return undefined;
+export function readForwardable(message: Uint8Array, transport: Transport = HTTPS): Query | undefined {
+  const read = isQuery(message) ? readQuery(message) : undefined;
+  if (read === undefined || "code" in read) return undefined;
+  const { edns } = read;
+  const query = { ...read, edns: edns && { ...edns, padding: edns.padding && transport.isEncrypted } };
   if (query.edns !== undefined && query.edns.version !== 0) return undefined;
   if (!isAnsweredClass(query.class)) return undefined;
   const { type } = query;

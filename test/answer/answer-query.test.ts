@@ -2,12 +2,17 @@ import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { socketAddress } from "../../src/access/client.ts";
 import { createViewReader } from "../../src/access/view.ts";
-import { createAnswerQuery, type QueryParts } from "../../src/answer/answer-query.ts";
+import { type Answered, createAnswerQuery, type QueryParts } from "../../src/answer/answer-query.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import type { OutsidePolicy } from "../../src/forward/outside.ts";
+import { parseName } from "../../src/dns/name.ts";
+import { LocalZones } from "../../src/forward/local.ts";
+import { Outside, type OutsidePolicy } from "../../src/forward/outside.ts";
 import { createAnswerMessage } from "../../src/hosts/node/listeners/udp.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message-writer.ts";
+import { optRecord } from "../dns/opt-record.ts";
+import { fakeForwarder } from "../forward/fake-forwarder.ts";
+import { addressOf, openStubs, queryFor } from "../forward/fake-upstreams.ts";
 import { query } from "../http/fake-gateway.ts";
 
 const asked = query("www.example.com", "TXT", 7);
@@ -138,5 +143,67 @@ describe("the duration histogram", () => {
     const world = handlerOf(answerOf(1), "no-zone");
     await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
     expect(countOf(world)).toBe(0);
+  });
+});
+
+describe("an answer to a padded query", () => {
+  const PADDED = { additionals: [optRecord([{ code: 12, data: Buffer.alloc(8) }])] };
+
+  /** Gives the lengths of the answers to a padded query, and to one without padding, over a transport. */
+  async function lengthsOf(name: string, given: Omit<Answer, "bytes" | "freshness">, flags?: number) {
+    const one = addressOf("192.0.2.1");
+    const { stubs } = await openStubs({ one });
+    await stubs.register({ name: "fed", nameservers: ["one"] });
+    const localZones = new LocalZones({ own: [], also: [], except: [] });
+    const { forwarder } = fakeForwarder({ one });
+    const answerQuery = createAnswerQuery({
+      rule: "public",
+      gateway: {
+        answer: (message) => ({
+          ...given,
+          bytes: Uint8Array.from(message, (byte, at) => (at === 2 ? byte | 0x80 : byte)),
+          freshness: 0,
+        }),
+        hasCluster: () => true,
+      },
+      clock: () => 0,
+      counters: new QueryCounters(),
+      views: createViewReader({}, () => true),
+      stubs,
+      outside: new Outside({ given: "refuse", localZones, forwarder }),
+      clientAddress: () => "192.0.2.7",
+    });
+    const lengthOf = async (transport: Transport, packet: object) => {
+      const message = queryFor(name, { ...packet, ...(flags !== undefined && { flags }) });
+      const request = { address: undefined, header: () => undefined };
+      const answered = await answerQuery(request as never, message, { transport, outsideZones: "forward" });
+      return (answered as Answered).answer.bytes.length;
+    };
+    const plain = { additionals: [optRecord()] };
+    return async (transport: Transport) => [
+      await lengthOf(transport, PADDED),
+      await lengthOf(transport, plain),
+    ];
+  }
+
+  const outOfZone = { outcome: "refused", outOfZone: "no-zone" } as const;
+  it.each<[string, string, Parameters<typeof lengthsOf>[1], number?]>([
+    ["of an upstream", "www.example.com", outOfZone],
+    ["of a federation's name server", "web.shop.fed.svc.federation", outOfZone],
+    ["of a locally served zone", "localhost", outOfZone],
+    ["that refuses to forward", "www.example.com", outOfZone, 0],
+    [
+      "with the target of a CNAME record",
+      "www.example.com",
+      { outcome: "answer", cnameTarget: parseName("web.example.net") },
+    ],
+  ])("%s is padded over encrypted transports only (RFC 7830 section 6)", async (_, name, given, flags) => {
+    const lengths = await lengthsOf(name, given, flags);
+    for (const transport of [HTTPS, streamTransport("dot", 1000)])
+      expect((await lengths(transport))[0]).toBe(468);
+    for (const transport of [udp, tcp]) {
+      const [padded, plain] = await lengths(transport);
+      expect(padded).toBe(plain);
+    }
   });
 });
