@@ -43,6 +43,8 @@ const REFRESH = 3600;
 const RETRY = 1200;
 const EXPIRE = 604_800;
 const MINIMUM = 10_800;
+/** Negative TTL where clusters may have zones of their own, such as `cluster.local`, which come and go with their leases, in seconds. */
+const CHANGING_MINIMUM = 5;
 const POINTER_BYTES = 2;
 
 const LOOPBACK: ReadonlyMap<number, Uint8Array> = new Map([
@@ -63,19 +65,20 @@ export function answerLocally(
   if (kind === "own") return answerHidden(message, query, isAncestor);
   const address = kind === "loopback" ? LOOPBACK.get(query.type) : undefined;
   const writer = beginAnswer(message, query);
+  const minimum = kind === "nxdomain" ? CHANGING_MINIMUM : MINIMUM;
   if (address !== undefined) {
     writer.writeRecordHeader(HEADER_BYTES, query.type, MINIMUM, address.length);
     writer.writeBytes(address, 0, address.length);
     writer.answers = 1;
-    return finish(writer, ResponseCode.NOERROR);
+    return finish(writer, ResponseCode.NOERROR, minimum);
   }
   const isApexSoa = start === 0 && query.type === RecordType.SOA;
-  writeSoa(writer, HEADER_BYTES + start);
+  writeSoa(writer, HEADER_BYTES + start, minimum);
   if (isApexSoa) writer.answers = 1;
   else writer.authorities = 1;
   // The zone itself exists, and so does every name below localhost.
   const exists = kind === "loopback" || start === 0 || isAncestor;
-  return finish(writer, exists ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN);
+  return finish(writer, exists ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN, minimum);
 }
 
 /** Denies a name in one of the gateway's zones that is hidden from the client. */
@@ -84,20 +87,20 @@ export function answerHidden(message: Uint8Array, query: Query, isAncestor: bool
   return { ...answer, bytes: withRecursion(answer.bytes) };
 }
 
-function finish(writer: MessageWriter, rcode: number): Answer {
+function finish(writer: MessageWriter, rcode: number, freshness: number): Answer {
   const bytes = withRecursion(writer.finish(rcode, true));
-  return { bytes, outcome: outcomeOf(rcode, writer.answers), freshness: MINIMUM };
+  return { bytes, outcome: outcomeOf(rcode, writer.answers), freshness };
 }
 
-function writeSoa(writer: MessageWriter, apexAt: number): void {
-  writer.writeRecordHeader(apexAt, RecordType.SOA, MINIMUM, POINTER_BYTES + NOBODY.length + 20);
+function writeSoa(writer: MessageWriter, apexAt: number, minimum: number): void {
+  writer.writeRecordHeader(apexAt, RecordType.SOA, minimum, POINTER_BYTES + NOBODY.length + 20);
   writer.write16(0xc000 | apexAt);
   writer.writeBytes(NOBODY, 0, NOBODY.length);
-  for (const value of [SERIAL, REFRESH, RETRY, EXPIRE, MINIMUM]) writer.write32(value);
+  for (const value of [SERIAL, REFRESH, RETRY, EXPIRE, minimum]) writer.write32(value);
 }
 
 /** How the gateway itself answers names at and below a zone: with loopback addresses, or with NXDOMAIN. */
-type LocalKind = "loopback" | "nxdomain" | "own";
+type LocalKind = "loopback" | "reverse" | "nxdomain" | "own";
 
 /** The zone of a name that is never forwarded. */
 interface LocalZone {
@@ -113,10 +116,12 @@ const range = (first: number, last: number) =>
  * Names that have a meaning only inside a host or a network, and whose queries would reveal facts about it: the special-use names that
  * resolvers answer themselves, and the locally served zones of the IANA registry, without `localhost`. They get NXDOMAIN.
  */
-const LOCALLY_SERVED: readonly string[] = [
+const LOCALLY_SERVED: readonly string[] =
   // RFC 6761 sections 6.2 and 6.4, RFC 6762 section 22.1, RFC 7686 section 2, RFC 8375 section 4, RFC 9476 section 2, RFC 9462 section 6.4,
   // RFC 9665 section 9.1
-  ..."test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" "),
+  "test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" ");
+/** The same of reverse names. */
+const LOCALLY_SERVED_REVERSE: readonly string[] = [
   // RFC 6303 section 4.1 and 4.2, RFC 7793
   ...["10", "168.192", "0", "127", "254.169", "2.0.192", "100.51.198", "113.0.203", "255.255.255.255"]
     .concat(range(16, 31).map((byte) => `${byte}.172`))
@@ -155,6 +160,7 @@ export class LocalZones {
   constructor({ own, also, except }: LocalZoneSettings) {
     // RFC 6761 section 6.3
     this.#kinds.set(keyOf("localhost"), "loopback");
+    for (const zone of LOCALLY_SERVED_REVERSE) this.#kinds.set(keyOf(zone), "reverse");
     for (const zone of [...LOCALLY_SERVED, ...also]) this.#kinds.set(keyOf(zone), "nxdomain");
     for (const zone of except) this.#kinds.set(keyOf(zone), "forwarded");
     for (const zone of own) this.#kinds.set(keyOf(zone), "own");

@@ -158,13 +158,15 @@ describe("what is never forwarded", () => {
     ["1.b.e.f.ip6.arpa", "RFC 6303 section 4.5"],
     ["1.8.b.d.0.1.0.0.2.ip6.arpa", "RFC 6303 section 4.6"],
   ])("%s (%s)", (name) => {
-    const zone = { type: "SOA", ttl: 10_800, data: { rname: "nobody.invalid", minimum: 10_800 } };
+    // Clusters may have zones of their own below the others.
+    const ttl = /(in-addr|ip6)\.arpa$/.test(name) ? 10_800 : 5;
+    const zone = { type: "SOA", ttl, data: { rname: "nobody.invalid", minimum: ttl } };
     const isApex = name === "255.255.255.255.in-addr.arpa" || name.split(".").length === 34;
     const expected = isApex ? "NOERROR" : "NXDOMAIN";
     for (const type of ["A", "PTR"])
       expect(local(name, type)).toMatchObject({
         packet: { rcode: expected, flag_aa: true, flag_ra: true, answers: [], authorities: [zone] },
-        answer: { freshness: 10_800 },
+        answer: { freshness: ttl },
       });
   });
 
@@ -223,6 +225,18 @@ describe("what is never forwarded", () => {
       packet: { rcode: "NXDOMAIN", answers: [], authorities: [{ name: "10.in-addr.arpa", data }] },
     });
   });
+
+  it.each(["cluster.local", "web.shop.svc.cluster.local", "cluster.corp.example"])(
+    "%s is denied for some seconds only: a cluster's lease that runs again brings its zone back",
+    (name) => {
+      const { packet, answer } = local(name, "A", { also: ["corp.example"] }) as Exclude<
+        ReturnType<typeof local>,
+        string
+      >;
+      expect(packet).toMatchObject({ rcode: "NXDOMAIN", authorities: [{ ttl: 5, data: { minimum: 5 } }] });
+      expect(answer.freshness).toBe(5);
+    },
+  );
 
   it("is more or less by setting; the closest zone counts", () => {
     const zones = {
