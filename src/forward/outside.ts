@@ -182,7 +182,11 @@ export function appendTarget(
     else writer.authorities++;
   }
   const rcode = readWord(bytes, 2) & 0x0f;
-  const answer = withRecursion(writer.finish(rcode, true, extendedErrorOf(bytes, position)));
+  const error = extendedErrorOf(bytes, position);
+  // Without another one it may be that the gateway's own record is stale.
+  const answer = withRecursion(
+    writer.finish(rcode, true, error < 0 ? extendedErrorOf(given.bytes, ours) : error),
+  );
   return {
     bytes: answer,
     outcome: rest.outcome === "nodata" ? "answer" : rest.outcome,

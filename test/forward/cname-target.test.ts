@@ -14,10 +14,11 @@ import {
   type ForwarderChanges,
   fakeForwarder,
   says,
+  saysInTurn,
   soaRecord,
   withEdns,
 } from "./fake-forwarder.ts";
-import { answerTo, decoded, type Handler, optOf, queryFor, silent } from "./fake-upstreams.ts";
+import { answerTo, dead, decoded, type Handler, optOf, queryFor, silent } from "./fake-upstreams.ts";
 
 const NAME = "www.shop.svc.cluster.local";
 const TARGET = "web.Example.com";
@@ -102,6 +103,24 @@ describe("an alias that leads outside", () => {
     expect(decoded(through.answer.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "10.0.0.1" }]);
     const direct = await askForwarder(queryFor(TARGET, withEdns));
     expect(decoded(direct.answer.bytes).answers).toEqual([]);
+  });
+
+  it.each<[string, boolean, number]>([
+    ["its target is stale", false, 3_600_000],
+    ["the gateway's record is stale", true, 0],
+    ["both are", true, 3_600_000],
+  ])("says that it is stale, once, where %s", async (_, stale, later) => {
+    const target = says({ answers: [{ type: "A", name: TARGET, ttl: 60, data: "192.0.2.1" }] });
+    const { forwarder, clock } = fakeForwarder({ one: saysInTurn(target, later > 0 ? dead : target) });
+    const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
+    const outside = new Outside({ given: "refuse", localZones, forwarder });
+    const message = queryFor(NAME, withEdns);
+    const given = resolve(message, { ...world(TARGET), stale })!;
+    await outside.answer(message, given, "forward", undefined, "public");
+    await clock.advance(later);
+    const { answer } = await outside.answer(message, given, "forward", undefined, "public");
+    expect(decoded(answer.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "192.0.2.1" }]);
+    expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([3]);
   });
 
   it("never comes back into our zones", async () => {
