@@ -4,6 +4,8 @@ import { AccessRejected } from "../access/client.ts";
 import { type Rate, TokenBuckets } from "../limits/client-rate.ts";
 import { ClientNetworks } from "../limits/client-table.ts";
 import type { LimitCounters } from "../limits/counters.ts";
+import type { SnapshotIssue } from "../snapshot/parse.ts";
+import type { Code } from "./messages/codes.ts";
 import type {
   AppEnvironment,
   AuditAction,
@@ -86,6 +88,15 @@ export interface AuditParts {
 /** Actions without a line if they succeed: they change nothing, happen every few seconds, or have a line elsewhere. */
 const QUIET: ReadonlySet<AuditAction> = new Set(["renew", "read", "forward"]);
 
+/** Errors whose messages quote the body. */
+const QUOTING: ReadonlySet<Code> = new Set([
+  "INVALID_FEDERATION",
+  "INVALID_JSON",
+  "INVALID_LINE",
+  "INVALID_SNAPSHOT",
+  "UNSUPPORTED_FORMAT",
+]);
+
 /**
  * Audits the answers of a route.
  * @param error the thrown error of a rejected request
@@ -104,7 +115,7 @@ export function auditAnswers(
       action,
       outcome: refused === undefined ? "accepted" : "refused",
       status,
-      ...(refused !== undefined && { code: refused.code, reason: refused.message }),
+      ...(refused !== undefined && { code: refused.code, reason: reasonOf(refused) }),
       cluster: context.req.param("clusterId"),
       federation: context.req.param("name"),
       client: clientAddress?.(new FetchRequest(context.req.raw, context.env?.client)),
@@ -112,6 +123,13 @@ export function auditAnswers(
       ...context.get("audited"),
     });
   };
+}
+
+/** The message of an error; of one in the body only where it is, since the message quotes the body. */
+function reasonOf({ code, message, details }: Rejection): string {
+  if (!QUOTING.has(code)) return message;
+  const { line = (details?.issues as readonly SnapshotIssue[] | undefined)?.[0]?.line } = details ?? {};
+  return `the body${line === undefined ? "" : `, line ${line}`}`;
 }
 
 /** Adds facts to the line of a request. */

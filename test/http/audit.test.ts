@@ -1,8 +1,12 @@
+import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { AuditLog } from "../../src/http/audit.ts";
-import type { AuditEntry } from "../../src/http/messages/environment.ts";
+import { AuditLog, auditAnswers } from "../../src/http/audit.ts";
+import type { AppEnvironment, AuditEntry } from "../../src/http/messages/environment.ts";
+import { ApiError, apiRoute } from "../../src/http/messages/errors.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/counters.ts";
+import { readJsonLine } from "../../src/snapshot/lines/json-syntax.ts";
+import { SnapshotError } from "../../src/snapshot/parse.ts";
 import { FakeGateway } from "./fake-gateway.ts";
 import { apiRoutes, openApp } from "./open-app.ts";
 
@@ -85,5 +89,45 @@ describe("the audit log", () => {
         ? []
         : [{ ...expected, outcome: "refused", status, code: "TOO_MANY_REQUESTS", client: "192.0.2.1" }],
     );
+  });
+
+  const LIMITS = { lineLevels: 9, lineValues: 99 } as Parameters<typeof readJsonLine>[2];
+  const issues = [{ path: 'exports["shop/secret"]', message: "secret", line: 3 }];
+  it.each<[string, () => unknown, string]>([
+    [
+      "INVALID_JSON",
+      () => readJsonLine(new TextEncoder().encode('["pods" "secret"]'), 3, LIMITS),
+      "the body, line 3",
+    ],
+    ["INVALID_JSON", () => readJsonLine(new TextEncoder().encode("secret"), 1, LIMITS), "the body, line 1"],
+    [
+      "INVALID_SNAPSHOT",
+      () => {
+        throw new SnapshotError(issues);
+      },
+      "the body, line 3",
+    ],
+    [
+      "INVALID_FEDERATION",
+      () => {
+        throw new ApiError("INVALID_FEDERATION", "secret");
+      },
+      "the body",
+    ],
+    [
+      "GENERATION_MISMATCH",
+      () => {
+        throw new ApiError("GENERATION_MISMATCH", "the base is old");
+      },
+      "the base is old",
+    ],
+  ])("has nothing of a body in the reason of %s", async (code, handle, reason) => {
+    const { audit, lines } = openLog();
+    const fail = () => handle() as Response;
+    const app = new Hono<AppEnvironment>().put("/", apiRoute({}, fail, auditAnswers({ audit }, "push")));
+    const response = await app.request("/", { method: "PUT" });
+    expect(lines).toMatchObject([{ outcome: "refused", code, reason }]);
+    expect(JSON.stringify(lines)).not.toContain("secret");
+    expect(await response.json()).toMatchObject({ code });
   });
 });

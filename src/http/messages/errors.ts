@@ -42,10 +42,10 @@ export class ApiError extends Error {
 }
 
 /** Why a request is rejected before any route sees it. */
-export type Rejection = Pick<ApiError, "code" | "message" | "headers">;
+export type Rejection = Pick<ApiError, "code" | "message" | "headers"> & Partial<Pick<ApiError, "details">>;
 
 /** The response of an API for an error. */
-export function errorResponse(error: Rejection & Partial<Pick<ApiError, "status" | "details">>): Response {
+export function errorResponse(error: Rejection & Partial<Pick<ApiError, "status">>): Response {
   const { code, message, details, headers, status = STATUS[code] } = error;
   return jsonResponse(status, { code, message, ...(details !== undefined && { details }) }, headers);
 }
