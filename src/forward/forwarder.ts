@@ -86,7 +86,7 @@ export class Forwarder {
     if (stale !== undefined && this.#hasJustFailed(stale, now))
       return this.#give(message, query, stale, "stale");
     const running = this.#parts.coalesce !== false ? this.#running.get(runningKey) : undefined;
-    const refused = this.#refuse(message, query, client, running !== undefined);
+    const refused = this.#refuse(message, query, client);
     if (refused !== undefined)
       return stale === undefined ? refused() : this.#give(message, query, stale, "stale");
     if (running !== undefined) void running.then(this.#takePlace());
@@ -135,16 +135,8 @@ export class Forwarder {
     };
   }
 
-  /**
-   * If a query may not go to upstreams: a function that makes the answer.
-   * @param isJoined whether it waits for the exchange of another query, and costs upstreams nothing
-   */
-  #refuse(
-    message: Uint8Array,
-    query: Query,
-    client: string | undefined,
-    isJoined: boolean,
-  ): (() => OutsideAnswer) | undefined {
+  /** If a query may not wait for upstreams, though the exchange may be that of another query: a function that makes the answer. */
+  #refuse(message: Uint8Array, query: Query, client: string | undefined): (() => OutsideAnswer) | undefined {
     const refusal = (result: ForwardResult, rcode: number, error: number, retryAfter?: number) => () => {
       this.counters.results.hit(result);
       const answer = answerWith(message, query, rcode, error);
@@ -154,7 +146,7 @@ export class Forwarder {
       };
     };
     if (this.#isFull()) return refusal("overloaded", ResponseCode.SERVFAIL, ExtendedError.OTHER);
-    const seconds = isJoined ? 0 : this.#clients.take(client);
+    const seconds = this.#clients.take(client);
     if (seconds > 0) return refusal("limited", ResponseCode.REFUSED, ExtendedError.PROHIBITED, seconds);
     return undefined;
   }
