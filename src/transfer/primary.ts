@@ -115,7 +115,9 @@ export class Primary {
         const world = gateway.current(at)?.world;
         const window = this.#follow();
         const { base, recent, newest } = window;
-        const unwritten = Array.from(this.#parts.gateway.unwrittenExpiries(), ([, since]) => since);
+        const unwritten = Array.from(this.#parts.gateway.unwrittenExpiries())
+          .filter(([cluster]) => rows.hasCluster(cluster))
+          .map(([, since]) => since);
         const { behindSince = Number.POSITIVE_INFINITY } = status;
         return {
           at,
@@ -202,7 +204,7 @@ function* claimsOf(rows: ScopeRows, bucket: string, at: number): Steps<Bytes> {
 }
 
 /** A part of the list of services, in steps. */
-function* servicesOf(world: KeyWorld, query: (name: string) => string): Generator<void, Bytes> {
+function* servicesOf(world: KeyWorld, query: (name: string) => string): Steps<Bytes> {
   const words = query("words")
     .split(" ")
     .filter((word) => word !== "");

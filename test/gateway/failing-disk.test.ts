@@ -180,6 +180,20 @@ describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => 
   });
 });
 
+test("any number of clusters that expired meanwhile is written once the disk works again", async () => {
+  const { database, disk } = databaseOnDisk();
+  const { gateway, clock } = openGateway({ database, limits: { clusters: 2000 } });
+  await putSnapshot(gateway, regional("east", "e"), { leaseSeconds: 100 });
+  for (let count = 0; count < 1500; count++)
+    await putSnapshot(gateway, regional(`west-${count}`, "w"), { leaseSeconds: 10 });
+  disk.failure = sqlite("database or disk is full", 13);
+  await clock.advance(20_000);
+  expect([...gateway.state.unwrittenExpiries()]).toHaveLength(1500);
+  disk.failure = undefined;
+  await putSnapshot(gateway, regional("east", "f"), { leaseSeconds: 100 });
+  expect([...gateway.state.unwrittenExpiries()]).toEqual([]);
+});
+
 test("what is no failure of the disk is passed on: it renews no lease, and is no trouble of the store", async () => {
   const { gateway, clock, east } = await onFailingDisk(new TypeError("unforeseen"));
   await clock.advance(1_000);
