@@ -144,7 +144,7 @@ function gatewayValues(config: Schema): Readonly<Record<string, Schema>> {
       },
       additionalProperties: false,
     },
-    config: { ...config, properties: { ...others, tls: tlsFiles } },
+    config: { ...config, properties: { ...others, tls: { anyOf: [{ const: true }, tlsFiles] } } },
     store: store!,
     replicas: { type: "integer", minimum: 1 },
     "service.type": { enum: ["ClusterIP", "NodePort", "LoadBalancer"] },
