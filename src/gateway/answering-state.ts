@@ -230,7 +230,8 @@ export class AnsweringState {
     const { view } = visibility;
     const key = visibilityKey(withoutView(visibility));
     const scope =
-      this.#scopes.get(key) ?? new KeyedScope(reader, withoutView(visibility), names, () => current()?.world);
+      this.#scopes.get(key) ??
+      new KeyedScope(reader, withoutView(visibility), names, () => current()?.world, turns);
     this.#scopes.set(key, scope);
     const current = (now = clock.now()): ServedWorld | undefined => {
       this.expireNow(now);
@@ -265,7 +266,7 @@ export class AnsweringState {
       try {
         const units = new Map<string, KeptUnit>();
         for (let missing = first; ; ) {
-          units.set(missing.id, await scope.compile(missing, turns));
+          units.set(missing.id, await scope.compile(missing));
           const result = attempt(units, use, clock.now());
           if (!(result instanceof LargeKey)) return result;
           missing = result;

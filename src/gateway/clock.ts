@@ -1,3 +1,5 @@
+import type { Steps } from "../zone/steps.ts";
+
 /** Where the time comes from. */
 export interface Clock {
   /**
@@ -108,15 +110,17 @@ export class Turns {
   }
 
   /** Runs steps to their end. @param mostSteps of a turn */
-  async run<Result>(steps: Generator<void, Result>, mostSteps = MOST_STEPS): Promise<Result> {
-    let turn = this.#firstTurn();
+  async run<Result>(steps: Steps<Result>, mostSteps = MOST_STEPS): Promise<Result> {
+    let turn: Turn | undefined = this.#firstTurn();
     for (;;) {
-      if (turn.steps++ >= mostSteps || this.#clock.now() >= turn.endsAt) {
+      if (turn === undefined || turn.steps >= mostSteps || this.#clock.now() >= turn.endsAt)
         turn = await this.#next();
-        turn.steps++;
-      }
-      const step = steps.next();
-      if (step.done) return step.value;
+      turn.steps++;
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      if (value === undefined) continue;
+      await value;
+      turn = undefined;
     }
   }
 

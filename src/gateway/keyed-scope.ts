@@ -34,13 +34,14 @@ export class KeyedScope {
   readonly #settings: NameSettings;
   readonly #current: () => KeyWorld | undefined;
   readonly #units: KeyedUnits;
+  readonly #turns: Turns;
   /** By cluster: see `counts`. */
   readonly #counts = new Map<string, { readonly exports: number; readonly imports: number }>();
   #world: KeyWorld | undefined;
   #entries: DatabaseEntries | undefined;
 
   /**
-   * @param visibility without a view @param current what is answered from now
+   * @param visibility without a view @param current what is answered from now @param turns in which large keys are compiled
    * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
    */
   constructor(
@@ -48,6 +49,7 @@ export class KeyedScope {
     visibility: Visibility,
     settings: NameSettings,
     current: () => KeyWorld | undefined,
+    turns: Turns,
   ) {
     this.survey = new Survey(current);
     this.#followers = [this.survey];
@@ -55,7 +57,10 @@ export class KeyedScope {
     this.#reader = reader;
     this.#settings = settings;
     this.#current = current;
-    this.#units = new KeyedUnits(reader, settings.cacheBytes, settings.charactersInPlace);
+    this.#units = new KeyedUnits(reader, settings.cacheBytes, settings.charactersInPlace, (large) =>
+      this.compile(large),
+    );
+    this.#turns = turns;
   }
 
   /** Has its world throw a `LargeKey` for each large key but these. @param units undefined: it compiles large keys at once */
@@ -64,8 +69,8 @@ export class KeyedScope {
   }
 
   /** Compiles a large key in turns with other work: with every change that was there when this was called. */
-  compile({ id, kind, key }: LargeKey, turns: Turns): Promise<KeptUnit> {
-    return this.#units.compile(id, turns, () => {
+  compile({ id, kind, key }: LargeKey): Promise<KeptUnit> {
+    return this.#units.compile(id, this.#turns, () => {
       const world = this.#current();
       const planned = world?.treeOf(kind);
       return planned && world!.compile(planned, key);
@@ -187,6 +192,7 @@ export class KeyedUnits implements UnitCache {
   droppedBytes = 0;
   readonly #reader: Reader;
   readonly charactersInPlace: number;
+  readonly compileLarge: UnitCache["compileLarge"];
   readonly #units: LRUCache<string, KeptUnit>;
   readonly #negative = new LRUCache<string, KeptUnit>({
     max: MOST_NEGATIVE,
@@ -214,7 +220,9 @@ export class KeyedUnits implements UnitCache {
     reader: Reader,
     bytes: number = DEFAULT_CACHE_BYTES,
     charactersInPlace: number = CHARACTERS_IN_PLACE,
+    compileLarge?: UnitCache["compileLarge"],
   ) {
+    this.compileLarge = compileLarge;
     this.#reader = reader;
     this.charactersInPlace = charactersInPlace;
     this.#units = new LRUCache<string, KeptUnit>({

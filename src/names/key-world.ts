@@ -90,11 +90,26 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     return unit;
   }
 
-  /** The same in steps. A large key is not kept: what no query needs must not take the place of what queries do. */
+  /** The same in steps: with a large key it waits for its turn among those that queries need. */
   *unitInSteps(planned: PlannedTree, key: string): Steps<CompiledUnit> {
-    const kept = this.#cache.get(`${unitKind(planned)} ${key}`);
+    const kind = unitKind(planned);
+    const kept = this.#cache.get(`${kind} ${key}`);
     if (kept !== undefined) return kept;
-    return this.#isLarge(key) ? yield* this.compile(planned, key) : this.unitOf(planned, key);
+    if (!this.#isLarge(key)) return this.unitOf(planned, key);
+    const compiling = this.#cache.compileLarge?.(new LargeKey(kind, key));
+    if (compiling === undefined) return yield* this.compile(planned, key);
+    let unit: CompiledUnit | undefined;
+    let failure: unknown;
+    yield compiling.then(
+      (compiled) => {
+        unit = compiled;
+      },
+      (error: unknown) => {
+        failure = error;
+      },
+    );
+    if (unit === undefined) throw failure;
+    return unit;
   }
 
   #isLarge(key: string): boolean {
@@ -232,6 +247,8 @@ export interface UnitCache {
   readonly charactersInPlace?: number | undefined;
   /** Whether what needs a larger key has to wait for it. */
   readonly isLent?: boolean;
+  /** Compiles a larger key in turns with other work, one after the other: each needs a lot of memory meanwhile. Undefined where that is done at once. */
+  readonly compileLarge?: ((large: LargeKey) => Promise<KeptUnit>) | undefined;
   get(id: string): KeptUnit | undefined;
   set(id: string, unit: KeptUnit): void;
 }

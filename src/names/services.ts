@@ -53,7 +53,7 @@ const PORT = /^_[^.]+\._[^.]+$/;
 export function* listServices(
   world: KeyWorld,
   { words, view, offset, most }: ServiceSearch,
-): Generator<void, { readonly total: number; readonly services: readonly ServiceListing[] }> {
+): Steps<{ readonly total: number; readonly services: readonly ServiceListing[] }> {
   const [tree] = world.context.trees;
   const viewIndex = world.frame.viewOf(view);
   const accounts = new Accounts(world);

@@ -1,5 +1,5 @@
-/** Long work in steps: other work has its turn between two of them (`gateway/clock.ts`, `Turns`). */
-export type Steps<Result = void> = Generator<void, Result>;
+/** Long work in steps: other work has its turn between two of them (`gateway/clock.ts`, `Turns`). A step may end with something to wait for, which does not fail. */
+export type Steps<Result = void> = Generator<void | Promise<void>, Result>;
 
 /** Items of one step, which takes some 0.1 ms. */
 export const ITEMS_AT_ONCE = 64;
@@ -9,10 +9,11 @@ export function endsStep(index: number): boolean {
   return index % ITEMS_AT_ONCE === ITEMS_AT_ONCE - 1;
 }
 
-/** Takes all steps at once. */
+/** Takes all steps at once. @throws {Error} if there is something to wait for */
 export function finish<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
+    if (value instanceof Promise) throw new Error("a step that waits cannot be taken at once");
   }
 }

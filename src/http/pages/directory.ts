@@ -14,6 +14,7 @@ import {
   type ServiceSearch,
   serviceAt,
 } from "../../names/services.ts";
+import type { Steps } from "../../zone/steps.ts";
 import type { World } from "../../zone/world.ts";
 import type { SetupRequest } from "../setup/facts.ts";
 
@@ -168,7 +169,7 @@ export function createDirectory(listed: () => Listed | undefined) {
   };
 }
 
-function* gridRows(accounts: Accounts, request: ServiceSearch): Generator<void, ListPart<GridRow>> {
+function* gridRows(accounts: Accounts, request: ServiceSearch): Steps<ListPart<GridRow>> {
   const { total, services } = yield* listServices(accounts.world, request);
   const entries: GridRow[] = [];
   for (const service of services) {
@@ -190,7 +191,7 @@ function* exportsOf(
   own: readonly ClusterFinding[],
   clusterId: string,
   { offset, most }: ListRange,
-): Generator<void, ClusterExports> {
+): Steps<ClusterExports> {
   const entries: ClusterExport[] = [];
   let total = 0;
   const { entries: reported, context } = accounts.world;

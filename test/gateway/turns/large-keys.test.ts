@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
+import { listServices } from "../../../src/names/services.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, Endpoint } from "../../../src/snapshot/schema.ts";
 import { markText, readKey } from "../../../src/transfer/part-forms.ts";
@@ -90,6 +91,21 @@ describe("a large service", () => {
     const steps = [...world.compile(world.treeOf(kind)!, "shop/many")].length;
     // Its names are compiled, sorted and written.
     expect(steps).toBeGreaterThan(2.9 * (count / 64));
+  });
+
+  it("is compiled once for all lists that show it, and then kept", async () => {
+    const { gateway, until } = await openLarge();
+    const { world } = gateway.everything.current()!;
+    const compile = vi.spyOn(world, "compile");
+    const search = { words: [], view: undefined, offset: 0, most: 10 };
+    const lists = Array.from({ length: 3 }, () => gateway.turns.run(listServices(world, search)));
+    for (const { services } of await until(Promise.all(lists)))
+      expect(services.map(({ name, addressCount }) => [name, addressCount])).toEqual([
+        ["many", 1000],
+        ["web", 1],
+      ]);
+    await until(gateway.turns.run(listServices(world, search)));
+    expect(compile.mock.calls.filter(([, key]) => key === "shop/many")).toHaveLength(1);
   });
 
   it("has other queries answered while it is compiled, and is then kept", async () => {
