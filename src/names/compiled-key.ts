@@ -213,6 +213,11 @@ export class CompiledKey implements Names {
     return [...this.#offsets].filter((node) => this.#treeAt(node) === index);
   }
 
+  /** The first byte of the first label of a node's relative name. */
+  firstByteOf(node: number): number {
+    return this.bytes[node + NAME_HEAD_BYTES + 1]!;
+  }
+
   /** The labels of a node's relative name, joined by dots; each byte becomes the character with its number. */
   textOf(node: number): string {
     const { bytes } = this;

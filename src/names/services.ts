@@ -44,6 +44,7 @@ export interface ServiceSearch {
 const MOST_ADDRESSES = 4;
 /** Services of one step. */
 const SERVICES_AT_ONCE = 256;
+const UNDERSCORE = 0x5f;
 const PORT = /^_[^.]+\._[^.]+$/;
 
 /**
@@ -104,6 +105,8 @@ function listingOf(names: CompiledKey | undefined, key: string, view: string | u
   let addressCount = 0;
   for (const node of names?.nodesOf(CLUSTERSET_TREE, view) ?? []) {
     const { bytes, leaseGroups } = names!;
+    // A headless service has a node for each endpoint.
+    if (names!.firstByteOf(node) !== UNDERSCORE && names!.nameBytes(node) !== own.length + 1) continue;
     const text = names!.textOf(node);
     const list = names!.setListOf(node, names!.viewOf(view));
     if (list === 0) continue;
