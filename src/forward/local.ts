@@ -43,8 +43,8 @@ const REFRESH = 3600;
 const RETRY = 1200;
 const EXPIRE = 604_800;
 const MINIMUM = 10_800;
-/** Negative TTL where clusters may have zones of their own, such as `cluster.local`, which come and go with their leases, in seconds. */
-const CHANGING_MINIMUM = 5;
+/** For how many seconds a name is denied: zones of clusters, such as `cluster.local`, and reverse names come and go there. */
+const DENIED_SECONDS = 5;
 const POINTER_BYTES = 2;
 
 const LOOPBACK: ReadonlyMap<number, Uint8Array> = new Map([
@@ -65,20 +65,20 @@ export function answerLocally(
   if (kind === "own") return answerHidden(message, query, isAncestor);
   const address = kind === "loopback" ? LOOPBACK.get(query.type) : undefined;
   const writer = beginAnswer(message, query);
-  const minimum = kind === "nxdomain" ? CHANGING_MINIMUM : MINIMUM;
   if (address !== undefined) {
     writer.writeRecordHeader(HEADER_BYTES, query.type, MINIMUM, address.length);
     writer.writeBytes(address, 0, address.length);
     writer.answers = 1;
-    return finish(writer, ResponseCode.NOERROR, minimum);
+    return finish(writer, ResponseCode.NOERROR, MINIMUM);
   }
   const isApexSoa = start === 0 && query.type === RecordType.SOA;
-  writeSoa(writer, HEADER_BYTES + start, minimum);
+  const ttl = isApexSoa || kind === "loopback" ? MINIMUM : DENIED_SECONDS;
+  writeSoa(writer, HEADER_BYTES + start, ttl);
   if (isApexSoa) writer.answers = 1;
   else writer.authorities = 1;
   // The zone itself exists, and so does every name below localhost.
   const exists = kind === "loopback" || start === 0 || isAncestor;
-  return finish(writer, exists ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN, minimum);
+  return finish(writer, exists ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN, ttl);
 }
 
 /** Denies a name in one of the gateway's zones that is hidden from the client. */
@@ -92,11 +92,11 @@ function finish(writer: MessageWriter, rcode: number, freshness: number): Answer
   return { bytes, outcome: outcomeOf(rcode, writer.answers), freshness };
 }
 
-function writeSoa(writer: MessageWriter, apexAt: number, minimum: number): void {
-  writer.writeRecordHeader(apexAt, RecordType.SOA, minimum, POINTER_BYTES + NOBODY.length + 20);
+function writeSoa(writer: MessageWriter, apexAt: number, ttl: number): void {
+  writer.writeRecordHeader(apexAt, RecordType.SOA, ttl, POINTER_BYTES + NOBODY.length + 20);
   writer.write16(0xc000 | apexAt);
   writer.writeBytes(NOBODY, 0, NOBODY.length);
-  for (const value of [SERIAL, REFRESH, RETRY, EXPIRE, minimum]) writer.write32(value);
+  for (const value of [SERIAL, REFRESH, RETRY, EXPIRE, MINIMUM]) writer.write32(value);
 }
 
 /** How the gateway itself answers names at and below a zone: with loopback addresses, or with NXDOMAIN. */
