@@ -126,3 +126,18 @@ test("of two port names, each port leads to the cluster that has it", async () =
   await expectReached("names", 80, podsOf("cluster-a", "names"));
   await expectReached("names", 9090, podsOf("cluster-b", "names"));
 });
+
+test("of an unnamed port and a named one, each leads to the cluster that has it", async () => {
+  await serve("cluster-a", "unnamed", { name: "", port: 80 });
+  await serve("cluster-b", "unnamed", { name: "https", port: 443 });
+  await exportInBoth("unnamed");
+  await expectReached("unnamed", 80, podsOf("cluster-a", "unnamed"));
+  await expectReached("unnamed", 443, podsOf("cluster-b", "unnamed"));
+});
+
+test("a port with two names leads to both clusters", async () => {
+  await serve("cluster-a", "renamed", { name: "http", port: 80 });
+  await serve("cluster-b", "renamed", { name: "", port: 80 });
+  await exportInBoth("renamed");
+  await expectReached("renamed", 80, [...podsOf("cluster-a", "renamed"), ...podsOf("cluster-b", "renamed")]);
+});
