@@ -463,8 +463,9 @@ export function factsOf(kind: Kind, name: string, value: unknown): Facts {
     case Kind.import: {
       const { managed, ports, endpoints } = value as ImportedService;
       const counted = countEndpoints(ports.length, Object.values(endpoints));
-      // One that the cluster's own worker made has no place in any order.
-      return { ...nothing, ...counted, key: name, reported: managed === true ? null : 0 };
+      // One that the cluster's own worker made has no place in any order. How many there are is up to other clusters: `characters` alone bounds them.
+      const ranked = managed === true ? { reported: null, entries: 0 } : { reported: 0 };
+      return { ...nothing, ...counted, key: name, ...ranked };
     }
     case Kind.service: {
       const service = value as LocalService;

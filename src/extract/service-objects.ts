@@ -105,8 +105,9 @@ export class ServiceObjects {
       if (foreign.size === 0) return own;
       return mergeSlices([...local.values(), ...foreign.values()], new FindingCollector());
     };
+    // How many Services the control plane derives is up to other clusters, which must not use up this one's limits.
     const local =
-      withLocal && this.service !== undefined
+      withLocal && this.service !== undefined && !isOwnObject(this.service)
         ? describeLocalService(namespace, name, this.service, allEndpoints, findings)
         : undefined;
     return { exported, imported, local, findings: findings.collect() };

@@ -109,7 +109,8 @@ export class KeyedScope {
     for (const { name, texts } of this.#reader.all(id, Kind.export))
       if (texts[0] !== "" && filter.hasNamespace(namespaceOf(name))) counts.exports++;
     for (const row of this.#reader.all(id, Kind.import)) {
-      if (row.texts[0] === "") continue;
+      // Nor do those count that the cluster's own worker made.
+      if (row.texts[0] === "" || row.reported === null) continue;
       const isExported = () =>
         exportersOf(this.#reader, row.name).includes(id) || this.#entries?.isExported(row.name) === true;
       if (filter.imported(row.name, entryValue(row) as ImportedService, isExported) !== undefined)

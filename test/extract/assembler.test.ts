@@ -253,6 +253,10 @@ describe("what the worker made from the desired state", () => {
     expect(findings).toEqual({});
   });
 
+  test("is not pushed of a ServiceImport without ips, such as a headless one", () => {
+    expect(extract(own(serviceImport("shop/db", { type: "Headless", ips: [] }))).imports).toEqual({});
+  });
+
   test("counts less than the ServiceImport of another implementation", () => {
     const { imports } = extract(
       own(serviceImport("shop/web")),
@@ -262,12 +266,13 @@ describe("what the worker made from the desired state", () => {
     expect(imports["shop/web"]).not.toHaveProperty("managed");
   });
 
-  test("is pushed of a derived Service in the cluster's own zone, without endpoints", () => {
+  test("is not pushed of a derived Service: how many there are is up to other clusters", () => {
     const { services, exports } = extract(
       own(service("shop/derived")),
       own(slice("shop/derived-1", { ...ofService("derived"), ...ofImport("web", "west") }, ends)),
+      service("shop/web"),
     );
-    expect(services["shop/derived"]).toMatchObject({ clusterIPs: ["10.96.0.10"], endpoints: {} });
+    expect(Object.keys(services)).toEqual(["shop/web"]);
     expect(exports).toEqual({});
   });
 

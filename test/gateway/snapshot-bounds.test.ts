@@ -122,6 +122,37 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
   });
 });
 
+describe("imports that the cluster's own worker made, one for each service that other clusters export", () => {
+  const managed = { managed: true as const, ips: ["10.96.0.7"], ports: [], endpoints: {} };
+  const made = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`a/made-${index}`, managed]));
+  const theirs = { "a/b": imported([]), "a/c": imported([]) };
+
+  test("do not count as limits.imports, in snapshots and in deltas", async () => {
+    const inA = { namespaces: ["a"] };
+    const { gateway, served } = openGateway({ limits: { imports: 2 }, scopes: [inA] });
+    const base = { ...emptySnapshot("west"), namespaces: { a: {} }, topology: { region: "good" } };
+    const { generation } = await putSnapshot(gateway, { ...base, imports: { ...theirs, ...made(3) } });
+    const more = { imports: { ...made(9), "a/made-0": null } };
+    await patchCluster(gateway, "west", generation, more);
+    expect(gateway.totalsOf("west")!.imports).toBe(2);
+    await putSnapshot(gateway, { ...base, imports: { ...made(4), ...theirs } });
+    expect(gateway.totalsOf("west")!.imports).toBe(2);
+    for (const scope of [gateway.everything, gateway.within(inA)])
+      expect(scope.status().clusters).toMatchObject([{ imports: 2 }]);
+    const third = { ...base, imports: { ...theirs, "a/d": imported([]) } };
+    await expect(putSnapshot(gateway, third)).rejects.toMatchObject({ code: "TOO_MANY_IMPORTS" });
+    expect(served()).toBe("west:good");
+  });
+
+  test("count as limits.snapshotCharacters, so that there is a bound", async () => {
+    const { gateway } = openGateway({ limits: { snapshotCharacters: 1000 } });
+    const { generation } = await putSnapshot(gateway, { ...emptySnapshot("west"), imports: made(3) });
+    const more = patchCluster(gateway, "west", generation, { imports: made(20) });
+    await expect(more).rejects.toMatchObject({ code: "SNAPSHOT_TOO_LARGE" });
+  });
+});
+
 describe("a service with more endpoints than limits.endpointsPerService", () => {
   const MOST = 2500;
   const limits = { endpointsPerService: MOST };

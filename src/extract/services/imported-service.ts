@@ -23,7 +23,8 @@ const SOURCE_CLUSTER = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,125}[A-Za-z0-9])?)?$/
 
 /**
  * A ServiceImport with the EndpointSlices that its MCS implementation keeps for it, by source cluster
- * (KEP-1645, Using EndpointSlice objects to track endpoints). Of one that the worker made only `ips` are news to the gateway.
+ * (KEP-1645, Using EndpointSlice objects to track endpoints). Of one that the worker made only `ips` are news to the gateway: undefined
+ * without any.
  */
 export function importService(
   namespace: string,
@@ -31,14 +32,15 @@ export function importService(
   declared: ServiceImport,
   slices: Iterable<NamedSlice>,
   findings: FindingCollector,
-): ImportedService {
+): ImportedService | undefined {
   const report = findings.about({ kind: "ServiceImport", namespace, name });
   const spec = declared.spec;
+  const ips = readTexts(report, "spec.ips", spec?.ips, 64, 16);
   if (isOwnObject(declared))
-    return { managed: true, ips: readTexts(report, "spec.ips", spec?.ips, 64, 16), ports: [], endpoints: {} };
+    return ips.length === 0 ? undefined : { managed: true, ips, ports: [], endpoints: {} };
   return omitUndefined({
     type: readBoundedText(report, "spec.type", spec?.type, 63),
-    ips: readTexts(report, "spec.ips", spec?.ips, 64, 16),
+    ips,
     ports: readServicePorts(report, spec?.ports),
     ...readGlobalProperties(report, spec),
     endpoints: mergeBySource(slices, findings),
