@@ -50,6 +50,13 @@ interface GatewayRequest extends Partial<SentBody>, Pick<Dispatcher.RequestOptio
   readonly signal: AbortSignal;
 }
 
+/** What a gateway holds of a cluster. */
+interface HeldState {
+  readonly generation: number;
+  /** Whether the lease runs; only in the answer to `status`. */
+  readonly live?: boolean;
+}
+
 /** The push API of one gateway, over kept-alive connections. */
 export class GatewayRequests {
   /** Scheme, host and path as messages show them. */
@@ -119,6 +126,11 @@ export class GatewayRequests {
     return this.#acknowledged(request, leaseSeconds);
   }
 
+  /** What the gateway holds of the cluster, and whether its lease runs. @throws {GatewayError} */
+  status(clusterId: string, signal: AbortSignal): Promise<HeldState> {
+    return this.#held({ method: "GET", path: this.#path(clusterId, "", {}), signal });
+  }
+
   /** Removes the cluster from the clusterset. @param after as of `replace` @throws {GatewayError} */
   async leave(clusterId: string, signal: AbortSignal, after?: number): Promise<void> {
     await this.#request({ method: "DELETE", path: this.#path(clusterId, "", { after }), signal });
@@ -169,10 +181,15 @@ export class GatewayRequests {
 
   async #acknowledged(request: GatewayRequest, leaseSeconds: number): Promise<number> {
     const bytes = request.bytes ?? request.content?.length ?? 0;
-    const text = await this.#request(request, requestLimit(leaseSeconds, bytes));
+    return (await this.#held(request, requestLimit(leaseSeconds, bytes))).generation;
+  }
+
+  /** Sends a request whose answer has the generation that the gateway holds. */
+  async #held(request: GatewayRequest, most?: number): Promise<HeldState> {
+    const text = await this.#request(request, most);
     try {
-      const { generation } = JSON.parse(text) as { readonly generation?: unknown };
-      if (Number.isInteger(generation)) return generation as number;
+      const held = JSON.parse(text) as HeldState;
+      if (Number.isInteger(held.generation)) return held;
     } catch {
       // Reported below, like an acknowledgement without a generation.
     }
@@ -221,7 +238,7 @@ export class GatewayRequests {
   async #read(body: Dispatcher.ResponseData["body"]): Promise<string> {
     try {
       const bytes = await readAtMost(body, MOST_ANSWER_BYTES);
-      return bytes === undefined ? "an answer of more than 64 KiB" : new TextDecoder().decode(bytes);
+      return bytes === undefined ? "an answer of more than 1 MiB" : new TextDecoder().decode(bytes);
     } catch (cause) {
       throw this.#unreachable(cause);
     }
@@ -279,7 +296,8 @@ export class GatewayRequests {
   }
 }
 
-const MOST_ANSWER_BYTES = 64 * 1024;
+/** A cluster's status has up to 100 conflicts and 100 findings. */
+const MOST_ANSWER_BYTES = 1024 * 1024;
 
 /** Milliseconds of the field Retry-After, at most 300 seconds; 0 without it. */
 function readRetryAfter(field: string | string[] | undefined): number {

@@ -52,7 +52,11 @@ interface Acknowledged {
   readonly at: number;
   /** The key of the report that the gateway has. */
   readonly degraded: string;
+  /** Whether this client pushed what the gateway has, so that changes build on it. */
+  readonly isPushed: boolean;
 }
+
+type Action = "push" | "renew";
 
 const BACKOFF = { first: 500, most: 15_000 };
 const SLOW_BACKOFF = { first: 10_000, most: 60_000 };
@@ -84,10 +88,15 @@ export class PushClient {
   #unsent = new UnsentChanges();
   #failures = 0;
   #failure: string | undefined;
-  /** No attempt before this moment, by performance.now(). */
-  #notBefore = 0;
-  /** The version of a state with rejected content, and the earliest times for it and for another one. */
-  #refused: { readonly version: number; readonly sameFrom: number; readonly anotherFrom: number } | undefined;
+  /** No push before this moment, by performance.now(). */
+  #pushFrom = 0;
+  /** No renewal before this moment. */
+  #renewFrom = 0;
+  /** Whether the last push failed: renewals say nothing of its state. */
+  #hasFailedPush = false;
+  #last: Action = "push";
+  /** The version of a state with rejected content, and the earliest time for it. */
+  #refused: { readonly version: number; readonly from: number } | undefined;
 
   /** @throws {TypeError} if the gateway is not an http or https URL. */
   constructor(options: PushClientOptions) {
@@ -130,11 +139,14 @@ export class PushClient {
         continue;
       }
       const { version } = state;
+      this.#last = action;
       try {
         if (action === "renew") await this.#renew(this.#acknowledged!, signal);
         else await this.#push(state, signal);
       } catch (error) {
-        if (!signal.aborted) this.#failed(error, version);
+        if (signal.aborted) return;
+        this.#failed(error, action, version);
+        if (this.#refused !== undefined && this.#acknowledged === undefined) await this.#renewHeld(signal);
       }
     }
   }
@@ -150,7 +162,7 @@ export class PushClient {
         return;
       } catch (error) {
         if (signal.aborted) throw error;
-        const wait = this.#failed(error);
+        const wait = this.#failed(error, "push");
         const passing = error instanceof GatewayError && error.remedy === "soon";
         if (!passing || this.#failures >= ATTEMPTS_ONCE) throw error;
         await pause(wait, signal);
@@ -163,36 +175,51 @@ export class PushClient {
   }
 
   /** What to send now, or the milliseconds until that may change. */
-  #nextAction(source: PushSource): "push" | "renew" | number {
+  #nextAction(source: PushSource): Action | number {
     const now = performance.now();
-    // Changes during a pause are extracted once, at its end.
-    const held = Math.max(0, this.#notBefore - now, this.#budget.wait(now));
-    if (held > 0) return held;
-    const wait = this.#untilPush(source, now);
-    if (wait === 0) return "push";
-    if (this.#acknowledged === undefined) return wait;
-    // Of a state that the gateway rejects, the last good one stays.
-    const isReported = degradationKey(this.#degraded()) === this.#acknowledged.degraded;
-    const renewal = isReported ? this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3 : now;
-    if (now < renewal) return Math.min(wait, renewal - now);
+    const spent = this.#budget.wait(now);
+    if (spent > 0) return spent;
+    const push = this.#untilPush(source, now);
+    const renewal = this.#untilRenewal(now);
+    // A push renews the lease, too: only after one that failed the renewal comes first, and then the push, since renewals may fail where pushes do not.
+    const isRenewalFirst = renewal === 0 && this.#hasFailedPush && this.#last === "push";
+    if (push === 0 && !(isRenewalFirst && this.#options.isCurrent())) return "push";
+    if (renewal > 0) return Math.min(push, renewal);
     // The renewal is due, but the pushed state may be outdated: the source wakes this loop when it knows.
-    return this.#options.isCurrent() ? "renew" : Math.min(wait, 1000);
+    return this.#options.isCurrent() ? "renew" : Math.min(push, 1000);
   }
 
   /** The milliseconds until the state may be pushed; Infinity if there is nothing to push. */
   #untilPush(source: PushSource, now: number): number {
-    const refused = this.#refused;
-    if (refused !== undefined && now < refused.anotherFrom) return refused.anotherFrom - now;
+    // Changes during a pause are extracted once, at its end.
+    if (now < this.#pushFrom) return this.#pushFrom - now;
     const { state } = source;
     if (!source.refresh()) return Number.POSITIVE_INFINITY;
-    if (this.#acknowledged?.clusterId === state.clusterId && this.#unsent.isEmpty)
+    const held = this.#acknowledged;
+    if (held?.isPushed && held.clusterId === state.clusterId && this.#unsent.isEmpty)
       return Number.POSITIVE_INFINITY;
-    return refused?.version === state.version ? Math.max(0, refused.sameFrom - now) : 0;
+    const refused = this.#refused;
+    return refused?.version === state.version ? Math.max(0, refused.from - now) : 0;
+  }
+
+  /** The milliseconds until the lease is to be renewed; Infinity without one. */
+  #untilRenewal(now: number): number {
+    const held = this.#acknowledged;
+    if (held === undefined) return Number.POSITIVE_INFINITY;
+    const isReported = degradationKey(this.#degraded()) === held.degraded;
+    const due = isReported ? held.at + this.#renewAfter : now;
+    return Math.max(0, due - now, this.#renewFrom - now);
+  }
+
+  /** Milliseconds: a third of the lease. */
+  get #renewAfter(): number {
+    return (this.#options.leaseSeconds * 1000) / 3;
   }
 
   /** Pushes what changed, or all if nothing is acknowledged. Changes from now on are for the next push. */
   async #push(state: ExtractedState, signal: AbortSignal): Promise<void> {
-    const held = this.#acknowledged?.clusterId === state.clusterId ? this.#acknowledged : undefined;
+    const last = this.#acknowledged;
+    const held = last?.isPushed && last.clusterId === state.clusterId ? last : undefined;
     const sent = this.#unsent;
     const patch = held === undefined ? undefined : sent.toPatch(state);
     if (held !== undefined && patch === undefined) return;
@@ -228,22 +255,42 @@ export class PushClient {
     this.#options.logger.info(fields, "changes acknowledged");
   }
 
-  async #renew({ clusterId, generation }: Acknowledged, signal: AbortSignal): Promise<void> {
-    const isAgain = this.#failures > 0 && this.#refused === undefined;
+  async #renew(
+    { clusterId, generation, isPushed }: Omit<Acknowledged, "at" | "degraded">,
+    signal: AbortSignal,
+  ) {
+    const isAgain = this.#failures > 0 && !this.#hasFailedPush;
     await this.#acknowledge(
       clusterId,
       (terms) => this.#requests.renew(clusterId, generation, terms, signal),
-      true,
+      { isPushed },
     );
     const fields = { gateway: this.#requests.name, generation };
     if (isAgain) this.#options.logger.info(fields, "lease renewed again");
   }
 
-  /** Sends a request and takes its acknowledgement. Returns the generation. */
+  /** Renews the lease of what this cluster's worker pushed before it was started anew, if the gateway still answers from it. */
+  async #renewHeld(signal: AbortSignal): Promise<void> {
+    const clusterId = this.#clusterId!;
+    // Without an instance the state could be that of another cluster.
+    if (this.#options.instance?.() === undefined) return;
+    try {
+      const { generation, live } = await this.#requests.status(clusterId, signal);
+      if (!live) return;
+      await this.#renew({ clusterId, generation, isPushed: false }, signal);
+      const fields = { gateway: this.#requests.name, clusterId, generation };
+      this.#options.logger.warn(fields, "the gateway goes on with what the worker pushed before its start");
+    } catch (error) {
+      // It holds nothing, or not of this instance: only another snapshot helps.
+      if (!(error instanceof GatewayError)) throw error;
+    }
+  }
+
+  /** Sends a request and takes its acknowledgement. Returns the generation. @param renewed of a renewal: what is renewed */
   async #acknowledge(
     clusterId: string,
     send: (terms: RequestTerms) => Promise<number>,
-    isRenewal = false,
+    renewed?: Pick<Acknowledged, "isPushed">,
   ): Promise<number> {
     // The lease starts when the gateway accepts the request, which is after this moment.
     const at = performance.now();
@@ -252,13 +299,15 @@ export class PushClient {
     const generation = await send({ leaseSeconds: this.#options.leaseSeconds, degraded });
     this.#leasedAt = at;
     this.#known = generation;
-    this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded) };
-    this.#notBefore = 0;
-    // A renewal says nothing of a state that was rejected.
-    if (isRenewal && this.#refused !== undefined) return generation;
+    const isPushed = renewed?.isPushed ?? true;
+    this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded), isPushed };
+    this.#renewFrom = 0;
+    if (renewed !== undefined && this.#hasFailedPush) return generation;
+    this.#pushFrom = 0;
+    this.#hasFailedPush = false;
+    this.#refused = undefined;
     this.#failures = 0;
     this.#failure = undefined;
-    this.#refused = undefined;
     return generation;
   }
 
@@ -270,7 +319,7 @@ export class PushClient {
    * Records a failure and returns the pause after it.
    * @param version of the state whose push failed
    */
-  #failed(error: unknown, version?: number): number {
+  #failed(error: unknown, action: Action, version?: number): number {
     const { logger, backoff = BACKOFF, slowBackoff = SLOW_BACKOFF } = this.#options;
     const gateway = this.#requests.name;
     if (!(error instanceof GatewayError)) throw error;
@@ -291,17 +340,29 @@ export class PushClient {
     else if (resync) logger.info(fields, error.message);
     else logger.warn(fields, error.message);
     const now = performance.now();
+    if (resync) {
+      this.#pushFrom = now;
+      this.#hasFailedPush = false;
+      this.#refused = undefined;
+      return 0;
+    }
     const slow = remedy === "person" || remedy === "content";
-    const wait = resync
-      ? 0
-      : Math.max(error.retryAfter ?? 0, backoffPause(this.#failures, slow ? slowBackoff : backoff));
-    if (remedy === "content" && version !== undefined) {
-      const anotherFrom = now + backoffPause(this.#failures, backoff);
-      this.#refused = { version, sameFrom: now + wait, anotherFrom };
+    const { retryAfter = 0 } = error;
+    const wait = Math.max(retryAfter, backoffPause(this.#failures, slow ? slowBackoff : backoff));
+    // A lease that runs is renewed before it ends, whatever the gateway or a proxy asks for.
+    const isLeased = this.#leasedAt !== undefined && now < this.#leasedAt + 3 * this.#renewAfter;
+    const renewalWait = (longest: number) => now + (isLeased ? Math.min(longest, this.#renewAfter) : longest);
+    if (action === "renew") {
+      this.#renewFrom = renewalWait(wait);
+      this.#pushFrom = Math.max(this.#pushFrom, now + wait);
       return wait;
     }
-    if (remedy === "resync") this.#refused = undefined;
-    this.#notBefore = now + wait;
+    this.#hasFailedPush = true;
+    this.#renewFrom = Math.max(this.#renewFrom, renewalWait(retryAfter));
+    const isOfContent = remedy === "content" && version !== undefined;
+    // Another state may be good.
+    this.#pushFrom = now + (isOfContent ? backoffPause(this.#failures, backoff) : wait);
+    this.#refused = isOfContent ? { version, from: now + wait } : undefined;
     return wait;
   }
 }

@@ -45,6 +45,8 @@ export class GatewayDouble {
   readonly held = new Map<string, { generation: number; snapshot: ClusterSnapshot }>();
   /** Called before each request: how it fails. */
   error: (request: SeenRequest) => RequestError | undefined = () => undefined;
+  /** Whether leases run. */
+  isLive = true;
   /** Every answer waits for this promise. */
   answersAfter: Promise<unknown> = Promise.resolve();
   #server: Server | undefined;
@@ -109,6 +111,10 @@ export class GatewayDouble {
     const [, clusterId, what] = /^\/api\/v1\/clusters\/([^/?]+)(?:\/(\w+))?/.exec(path) ?? [];
     if (clusterId === undefined) return [404, { code: "NOT_FOUND", message: path }];
     const held = this.held.get(clusterId);
+    if (method === "GET") {
+      if (held === undefined) return [404, { code: "UNKNOWN_CLUSTER", message: path }];
+      return [200, { clusterId, generation: held.generation, live: this.isLive }];
+    }
     const acknowledge = (snapshot: ClusterSnapshot): [number, unknown] => {
       const generation = ++this.#generation;
       this.held.set(clusterId, { generation, snapshot });

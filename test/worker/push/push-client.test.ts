@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
 import type { Degradation } from "../../../src/snapshot/degradation.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
@@ -275,6 +275,97 @@ test("renews the lease of the last good state while the gateway rejects a newer 
   gateway.error = () => undefined;
   client.offer(snapshot(3));
   await whilePassing(() => expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(3)));
+});
+
+/** Lets a third of the lease pass, after as many requests and, of these, as many failures. */
+function passingThirds(client: ReturnType<typeof start>, leaseSeconds = 60) {
+  const pass = stopClock();
+  return async (requests: number, failures: number) => {
+    await until(() => expect(gateway.seen).toHaveLength(requests));
+    await until(() => expect(failuresLogged()).toHaveLength(failures));
+    pass((leaseSeconds * 1000) / 3);
+    client.changed();
+  };
+}
+const failuresLogged = () => logs.lines.filter((line) => line.includes("as asked"));
+
+test.each([400, 403, 408, 413, 422, 429, 500, 503])(
+  "renews the lease while the gateway or a proxy answers a delta with %i, and pushes that again",
+  async (status) => {
+    const client = start();
+    client.offer(snapshot(1));
+    await holds(snapshot(1));
+    const passThird = passingThirds(client);
+    gateway.error = ({ method }) => (method === "PATCH" && renewals().length === 0 ? { status } : undefined);
+    client.offer(snapshot(2));
+    await passThird(2, 1);
+    await holds(snapshot(2));
+    expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "POST lease", "PATCH snapshot"]);
+  },
+);
+
+test("pushes after a renewal that failed, since a delta renews the lease, too", async () => {
+  const client = start();
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  const passThird = passingThirds(client);
+  const failing: RequestError[] = [{ status: 503 }, { status: 403 }];
+  gateway.error = () => failing.shift();
+  client.offer(snapshot(2));
+  await passThird(2, 1);
+  await passThird(3, 2);
+  await holds(snapshot(2));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "POST lease", "PATCH snapshot"]);
+});
+
+test.each(["PATCH", "POST"])(
+  "renews the lease in time after a %s that the gateway wants only after five minutes",
+  async (refused) => {
+    const client = start();
+    client.offer(snapshot(1));
+    await holds(snapshot(1));
+    const passThird = passingThirds(client);
+    const failing: RequestError[] = [{ status: 503, headers: { "retry-after": "300" } }];
+    gateway.error = () => failing.shift();
+    if (refused === "PATCH") client.offer(snapshot(2));
+    else await passThird(1, 0);
+    await passThird(2, 1);
+    await until(() => expect(gateway.seen.map(({ method }) => method)).toEqual(["PUT", refused, "POST"]));
+  },
+);
+
+describe("a worker that was started anew, and whose snapshot is rejected,", () => {
+  const restart = (instance: string | undefined) => {
+    gateway.held.set("east", { generation: 7, snapshot: snapshot(1) });
+    gateway.error = ({ method }) => (method === "PUT" ? { status: 413 } : undefined);
+    const client = start({ instance: () => instance, slowBackoff: { first: 1e9, most: 1e9 } });
+    client.offer(snapshot(2));
+    return client;
+  };
+
+  test("renews the lease of what the gateway still answers from, and replaces that as soon as it can", async () => {
+    const client = restart("i");
+    const passThird = passingThirds(client);
+    await passThird(3, 1);
+    await until(() => expect(renewals()).toHaveLength(2));
+    gateway.error = () => undefined;
+    client.offer(snapshot(3));
+    await holds(snapshot(3));
+    expect(gateway.verbs).toEqual(["PUT snapshot", "GET east", "POST lease", "POST lease", "PUT snapshot"]);
+    expect(renewals().map(({ body }) => body)).toEqual([{ generation: 7 }, { generation: 7 }]);
+    expect(gateway.seen.at(-1)!.path).toContain("after=7");
+  });
+
+  test.each([
+    ["whose lease expired", "i", ["PUT snapshot", "GET east"]],
+    ["that may be of another cluster, as the worker has no instance", undefined, ["PUT snapshot"]],
+  ])("renews none %s", async (_, instance, verbs) => {
+    gateway.isLive = false;
+    const client = restart(instance);
+    await until(() => expect(gateway.verbs).toEqual(verbs));
+    client.offer(snapshot(3));
+    await until(() => expect(gateway.verbs).toEqual([...verbs, ...verbs]));
+  });
 });
 
 test("pauses by the short backoff between different snapshots that are all rejected", async () => {
