@@ -5,8 +5,6 @@ import type { GatewayClient } from "../../test/e2e/harness/gateway-client.ts";
 
 /** In seconds: longer than any benchmark. */
 const TERMS = { leaseSeconds: 3600, degraded: [] };
-/** In milliseconds, for one push. */
-const TIMEOUT = 240_000;
 
 /** A cluster that pushes over the worker's own connection: a full snapshot, then changes. */
 export class PushingCluster {
@@ -25,7 +23,6 @@ export class PushingCluster {
     this.#requests = new GatewayRequests({
       gateway: url,
       token,
-      timeoutMilliseconds: TIMEOUT,
       ...(ca !== undefined && { ca }),
     });
   }

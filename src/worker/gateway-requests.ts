@@ -30,8 +30,6 @@ export interface GatewayOptions {
   readonly ca?: string | undefined;
   /** What the worker reads, by its name (docs/reference/push-api.md): a gateway rejects all but the one that holds the lease. Default: it has none. */
   readonly instance?: (() => string | undefined) | undefined;
-  /** The most milliseconds for one request. Default 60,000. */
-  readonly timeoutMilliseconds?: number;
 }
 
 /** A certificate chain and its key, in PEM. */
@@ -201,8 +199,7 @@ export class GatewayRequests {
 
   /** Sends a request, and reads the answer. @param most milliseconds for both */
   async #request(request: GatewayRequest, most = LONGEST): Promise<string> {
-    const limit = AbortSignal.timeout(Math.min(most, this.#options.timeoutMilliseconds ?? most));
-    const signal = AbortSignal.any([request.signal, limit]);
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(most)]);
     return this.#read(await this.#send({ ...request, signal }));
   }
 

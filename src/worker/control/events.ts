@@ -38,11 +38,6 @@ export class EventRecorder {
     this.#logger = logger;
   }
 
-  /** Events that wait to be written. */
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
   /**
    * Writes an Event before long, if there are not too many.
    * @returns false if the object's last event said the same

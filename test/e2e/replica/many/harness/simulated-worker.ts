@@ -40,7 +40,6 @@ export class SimulatedWorker {
   readonly history: ClusterHistory;
   readonly #options: WorkerOptions;
   readonly #requests: readonly GatewayRequests[];
-  readonly #never = new AbortController().signal;
   #at: number;
   #wanted: PushedState;
   /** What a delta builds on: the last acknowledgement. */
@@ -68,9 +67,12 @@ export class SimulatedWorker {
         new GatewayRequests({
           gateway: gateway.url,
           token: gateway.tokenFor(history.clusterId),
-          timeoutMilliseconds: TIMEOUT,
         }),
     );
+  }
+
+  get #limit(): AbortSignal {
+    return AbortSignal.timeout(TIMEOUT);
   }
 
   /** Requests that ended so far. */
@@ -179,7 +181,7 @@ export class SimulatedWorker {
     const { clusterId } = this.history;
     const terms = { leaseSeconds, degraded: [] };
     if (state.addresses.length === 0) {
-      await requests.leave(clusterId, this.#never, this.#known);
+      await requests.leave(clusterId, this.#limit, this.#known);
       this.#base = undefined;
       this.pushed.left++;
       return;
@@ -188,13 +190,13 @@ export class SimulatedWorker {
     const patch = base && diffSnapshots(this.#snapshotOf(base.state), this.#snapshotOf(state));
     let generation: number;
     if (base === undefined) {
-      generation = await requests.replace(this.#snapshotOf(state), terms, this.#never, this.#known);
+      generation = await requests.replace(this.#snapshotOf(state), terms, this.#limit, this.#known);
       this.pushed.full++;
     } else if (kind === "renew" || patch === undefined) {
-      generation = await requests.renew(clusterId, base.generation, terms, this.#never);
+      generation = await requests.renew(clusterId, base.generation, terms, this.#limit);
       this.pushed.renewed++;
     } else {
-      generation = await requests.patch(clusterId, base.generation, patch, terms, this.#never);
+      generation = await requests.patch(clusterId, base.generation, patch, terms, this.#limit);
       this.pushed.delta++;
     }
     this.#base = { state, generation };
