@@ -2,7 +2,7 @@ import { equalJson } from "../snapshot/json-value.ts";
 import type { ClusterSnapshot, ClusterZone, Finding } from "../snapshot/schema.ts";
 import { ExtractedState } from "./extracted-state.ts";
 import { compareText } from "./fields.ts";
-import { FindingCollector, type Report } from "./findings.ts";
+import { BoundedFindings, FindingCollector, type Report } from "./findings.ts";
 import type {
   ClusterProperty,
   EndpointSlice,
@@ -86,6 +86,7 @@ export class SnapshotAssembler {
   readonly #clusterProperties = new Map<string, ClusterProperty>();
 
   readonly #pods: PodAddresses;
+  readonly #findings: BoundedFindings;
   readonly #strays: StrayFindings;
   #topologyStale = false;
 
@@ -96,7 +97,8 @@ export class SnapshotAssembler {
     this.state = new ExtractedState(options.clusterZone);
     const namespaceExists = (name: string) => this.#kubernetesNamespaces.has(name);
     this.#pods = new PodAddresses(this.state, namespaceExists);
-    this.#strays = new StrayFindings(this.state, namespaceExists);
+    this.#findings = new BoundedFindings(this.state);
+    this.#strays = new StrayFindings(this.#findings, namespaceExists);
   }
 
   /** Adds or replaces an object. False for kinds that a snapshot does not use. */
@@ -128,8 +130,10 @@ export class SnapshotAssembler {
    * @throws {ClusterIdError} if the cluster has no id.
    */
   refresh(): void {
-    this.state.identify(this.#chooseClusterId());
+    const clusterId = this.#chooseClusterId();
+    this.state.identify(clusterId);
     this.#refreshServices();
+    this.#findings.refresh(clusterId);
     if (this.#topologyStale) {
       const topology = summarizeTopology(this.#nodes.values());
       if (!equalJson(topology, this.state.entry("topology", ""))) this.state.setTopology(topology);
@@ -271,7 +275,7 @@ export class SnapshotAssembler {
         nodes,
       );
       if (before.findings !== service.extract.findings) {
-        for (const [finding] of before.findings) this.state.set("findings", finding, undefined);
+        for (const finding of before.findings) this.#findings.delete(...finding);
         refreshed.push(service);
       }
       const key = `${service.namespace}/${service.name}`;
@@ -282,7 +286,7 @@ export class SnapshotAssembler {
     }
     // After the loop above: a slice that moved takes its finding from one service to the other.
     for (const { extract } of refreshed)
-      for (const [finding, value] of extract.findings) this.state.set("findings", finding, value);
+      for (const finding of extract.findings) this.#findings.set(...finding);
     this.#dirty.clear();
   }
 
@@ -303,12 +307,12 @@ type FindingSet = readonly (readonly [key: string, finding: Finding])[];
 
 /** Findings about objects without a service; they count while the object's namespace exists. */
 class StrayFindings {
-  readonly #state: ExtractedState;
+  readonly #findings: BoundedFindings;
   readonly #namespaceExists: (namespace: string) => boolean;
   readonly #kept = new Map<string, { readonly namespace: string; readonly findings: FindingSet }>();
 
-  constructor(state: ExtractedState, namespaceExists: (namespace: string) => boolean) {
-    this.#state = state;
+  constructor(findings: BoundedFindings, namespaceExists: (namespace: string) => boolean) {
+    this.#findings = findings;
     this.#namespaceExists = namespaceExists;
   }
 
@@ -321,15 +325,14 @@ class StrayFindings {
     if (findings.length === 0) return result;
     this.#kept.set(objectKey(identity), { namespace, findings });
     if (namespace === "" || this.#namespaceExists(namespace))
-      for (const [key, finding] of findings) this.#state.set("findings", key, finding);
+      for (const finding of findings) this.#findings.set(...finding);
     return result;
   }
 
   /** Removes the findings about an object. */
   forget(identity: ObjectIdentity): void {
     const key = objectKey(identity);
-    for (const [finding] of this.#kept.get(key)?.findings ?? [])
-      this.#state.set("findings", finding, undefined);
+    for (const finding of this.#kept.get(key)?.findings ?? []) this.#findings.delete(...finding);
     this.#kept.delete(key);
   }
 
@@ -337,7 +340,7 @@ class StrayFindings {
   setNamespace(name: string, exists: boolean): void {
     for (const { namespace, findings } of this.#kept.values())
       if (namespace === name)
-        for (const [key, finding] of findings) this.#state.set("findings", key, exists ? finding : undefined);
+        for (const finding of findings) this.#findings[exists ? "set" : "delete"](...finding);
   }
 }
 

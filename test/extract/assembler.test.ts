@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
+import { MOST_FINDINGS } from "../../src/extract/findings.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
-import type { Endpoint } from "../../src/snapshot/schema.ts";
+import type { ClusterSnapshot, Endpoint } from "../../src/snapshot/schema.ts";
 import {
   clusterProperty,
   namespace,
@@ -306,5 +307,45 @@ describe("what the worker made from the desired state", () => {
       type: "ClusterSetIP",
       ports: [{ port: 80 }],
     });
+  });
+});
+
+describe("more findings than a gateway takes of one cluster", () => {
+  const MANY = MOST_FINDINGS + 1;
+  const stray = (namespace: string, index: number) =>
+    serviceExport(`${namespace}/e${String(index).padStart(5, "0")}`);
+  const strays = (namespace: string, count: number) =>
+    Array.from({ length: count }, (_, index) => stray(namespace, index));
+  const namesIn = ({ findings }: ClusterSnapshot, wanted: string) =>
+    Object.values(findings).flatMap(({ namespace, name }) => (namespace === wanted ? name : []));
+  const namespaces = ["flood", "shop", "small"].map((name) => namespace(name));
+  const assembler = assemble([...namespaces, ...strays("flood", MANY), ...strays("small", 3)], "east");
+
+  test("are those of all namespaces but the one that has too many, whose first ones stay, and one that says so", () => {
+    const snapshot = assembler.snapshot();
+    expect(Object.keys(snapshot.findings)).toHaveLength(MOST_FINDINGS + 1);
+    expect(snapshot.findings).toHaveProperty("Cluster/east/TooMany");
+    expect(namesIn(snapshot, "small")).toHaveLength(3);
+    const first = strays("flood", MOST_FINDINGS - 3).map(({ metadata }) => metadata!.name);
+    expect(namesIn(snapshot, "flood")).toEqual(first);
+  });
+
+  test("do not depend on the order of objects, and are all of them again when they are few enough", () => {
+    const shuffled = [...strays("small", 3), ...strays("flood", MANY).reverse(), ...namespaces];
+    expect(assemble(shuffled, "east").snapshot()).toEqual(assembler.snapshot());
+    assembler.upsert(stray("shop", 0));
+    expect(namesIn(assembler.snapshot(), "shop")).toHaveLength(1);
+    for (const one of strays("flood", 5)) assembler.delete(one);
+    const { findings } = assembler.snapshot();
+    expect(findings).not.toHaveProperty("Cluster/east/TooMany");
+    expect(Object.keys(findings)).toHaveLength(MANY + 3 + 1 - 5);
+  });
+
+  test("leave each namespace one, however many there are", () => {
+    const names = Array.from({ length: 4000 }, (_, index) => `n${index}`);
+    const objects = names.flatMap((name) => [namespace(name), ...strays(name, 3)]);
+    const { findings } = assemble(objects, "east").snapshot();
+    expect(Object.keys(findings)).toHaveLength(2 * 4000 + 1);
+    expect(new Set(Object.values(findings).map((finding) => finding.namespace)).size).toBe(4000 + 1);
   });
 });
