@@ -4,6 +4,7 @@ import { type Dispatcher, request } from "undici";
 import { readAtMost } from "../dns/bounded-body.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 import type { ApiConnection, OpenConnection } from "./api-connection.ts";
+import { pause } from "./pacing.ts";
 
 /** An answer of the API server that is not a 2xx, or an unusable one. */
 export class ApiError extends Error {
@@ -31,6 +32,10 @@ export interface ApiRequest {
   /** The media type of the body. */
   readonly type?: string;
   readonly body?: object;
+  /** Sent also while the API server wants nothing else, such as a renewal of a Lease. */
+  readonly isUrgent?: boolean;
+  /** Each attempt waits for it. */
+  readonly turn?: () => Promise<void>;
 }
 
 /** A whole list of one resource. */
@@ -58,6 +63,8 @@ const MOST_BYTES = 256 * 1024 * 1024;
 const CONNECTED_FOR = 60_000;
 /** Seconds that are waited at most, whatever the API server says. */
 const LONGEST_WAIT = 60;
+/** How often a request is made that the API server asks to repeat, as by client-go. */
+export const MOST_ATTEMPTS = 11;
 
 /** Requests to an API server with the credentials of a kubeconfig. */
 export class ApiServer {
@@ -65,16 +72,35 @@ export class ApiServer {
   readonly #pageSize: number;
   /** Shared by all requests that begin in its time. */
   #connected: { readonly opened: Promise<OpenConnection>; readonly since: number } | undefined;
+  /** Until when the API server has asked not to be sent anything; milliseconds of the monotonic clock. */
+  #heldUntil = 0;
 
   constructor(connection: ApiConnection, pageSize = PAGE_SIZE) {
     this.connection = connection;
     this.#pageSize = pageSize;
   }
 
-  /** Sends a request, and reads the answer. @throws {ApiError} for an answer that is not a 2xx, and the errors of undici. */
+  /**
+   * Sends a request, again while the API server asks for that, and reads the answer.
+   * @throws {ApiError} for an answer that is not a 2xx, and the errors of undici
+   */
   async text(path: string, signal: AbortSignal, options: ApiRequest = {}): Promise<string> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]);
-    return readText(await this.#send(path, limit, options), path);
+    const { isUrgent = false, turn } = options;
+    let heldUntil = 0;
+    for (let attempt = 1; ; attempt++) {
+      const held = (isUrgent ? heldUntil : this.#heldUntil) - performance.now();
+      if (held > 0 && !(await pause(held, signal))) throw new Error("stopped");
+      await turn?.();
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]);
+      try {
+        return await readText(await this.#send(path, limit, options), path);
+      } catch (error) {
+        const wait = error instanceof ApiError ? error.retryAfter : undefined;
+        if (wait === undefined || attempt === MOST_ATTEMPTS) throw error;
+        heldUntil = performance.now() + wait;
+        if (!isUrgent) this.#heldUntil = Math.max(this.#heldUntil, heldUntil);
+      }
+    }
   }
 
   async json<Value>(path: string, signal: AbortSignal, options?: ApiRequest): Promise<Value> {

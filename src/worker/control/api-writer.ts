@@ -5,8 +5,6 @@ import type { ManagedObject } from "./objects.ts";
 
 /** Writes of objects a second, on average and at once. The API server's priority and fairness bounds what it cannot take (429). */
 export const WRITE_LIMITS: BudgetLimits = { perSecond: 200, burst: 400 };
-/** How often a request is made that the API server asks to repeat, as by client-go. */
-export const MOST_ATTEMPTS = 11;
 const LEASE = "Lease";
 /** A Lease is renewed however much waits, and Events have a budget of their own (`EventRecorder`). */
 const UNPACED: ReadonlySet<string> = new Set([LEASE, "Event"]);
@@ -23,8 +21,6 @@ export class ApiWriter {
   readonly counts = new Map<string, number>();
   readonly #api: () => ApiServer;
   readonly #budget: Budget;
-  /** Until when the API server has asked not to be sent anything; milliseconds of the monotonic clock. The Lease is tried nevertheless. */
-  #heldUntil = 0;
 
   constructor(api: () => ApiServer, limits: BudgetLimits = WRITE_LIMITS) {
     this.#api = api;
@@ -106,36 +102,25 @@ export class ApiWriter {
   }
 
   /** @param counted under which each attempt counts, such as `apply EndpointSlice` @throws {ApiError} */
-  async #send(
+  #send(
     kind: string,
     path: string,
     signal: AbortSignal,
     sent?: ApiRequest,
     counted?: string,
   ): Promise<ManagedObject> {
-    let heldUntil = 0;
-    for (let attempt = 1; ; attempt++) {
-      await this.#takeTurn(kind, heldUntil, signal);
+    const turn = async () => {
+      if (!UNPACED.has(kind)) await this.#takeTurn(signal);
       if (counted !== undefined) this.counts.set(counted, (this.counts.get(counted) ?? 0) + 1);
-      try {
-        return await this.#api().json<ManagedObject>(path, signal, sent);
-      } catch (error) {
-        const wait = error instanceof ApiError ? error.retryAfter : undefined;
-        if (wait === undefined || attempt === MOST_ATTEMPTS) throw error;
-        heldUntil = performance.now() + wait;
-        if (kind !== LEASE) this.#heldUntil = Math.max(this.#heldUntil, heldUntil);
-      }
-    }
+    };
+    return this.#api().json(path, signal, { ...sent, isUrgent: kind === LEASE, turn });
   }
 
-  /** Waits as long as the API server has asked to, and for the budget, in the order of the calls. */
-  async #takeTurn(kind: string, heldUntil: number, signal: AbortSignal): Promise<void> {
+  /** Waits for the budget, in the order of the calls. */
+  async #takeTurn(signal: AbortSignal): Promise<void> {
     const now = performance.now();
-    let wait = (kind === LEASE ? heldUntil : this.#heldUntil) - now;
-    if (!UNPACED.has(kind)) {
-      wait = Math.max(wait, this.#budget.wait(now));
-      this.#budget.spend(now);
-    }
+    const wait = this.#budget.wait(now);
+    this.#budget.spend(now);
     if (wait > 0 && !(await pause(wait, signal))) throw new Error("stopped");
   }
 }

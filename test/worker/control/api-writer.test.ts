@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { Agent } from "undici";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ApiConnection } from "../../../src/worker/api-connection.ts";
-import { ApiServer } from "../../../src/worker/api-server.ts";
-import { ApiWriter, MOST_ATTEMPTS } from "../../../src/worker/control/api-writer.ts";
+import { ApiServer, MOST_ATTEMPTS } from "../../../src/worker/api-server.ts";
+import { ApiWriter } from "../../../src/worker/control/api-writer.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 
 interface Reply {
@@ -130,6 +130,22 @@ describe("an API server that asks for time (API priority and fairness)", () => {
     await writer.replace(lease, signal);
     expect(waits.map((wait) => Math.ceil(wait / 1_000))).toEqual([2]);
     expect(seen).toHaveLength(2);
+  });
+
+  test("gets the request for a page of a list again, and none for the pages before it", async () => {
+    const pages: string[] = [];
+    const [first, second] = [object("Service", "a"), object("Service", "b")];
+    reply = (path) => {
+      pages.push(new URL(path, "http://api").searchParams.get("continue") ?? "");
+      if (pages.length === 1)
+        return { status: 200, body: { items: [first], metadata: { continue: "next" } } };
+      if (pages.length === 2) return busy("7");
+      return { status: 200, body: { items: [second], metadata: { resourceVersion: "7" } } };
+    };
+    const listed = await api.list("/api/v1/services", "application/json", signal);
+    expect(listed).toEqual({ items: [first, second], resourceVersion: "7" });
+    expect(pages).toEqual(["", "next", "next"]);
+    expect(waits.map((wait) => Math.ceil(wait / 1_000))).toEqual([7]);
   });
 
   test("is waited for no longer than a minute", async () => {
