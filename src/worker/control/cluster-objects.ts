@@ -178,15 +178,24 @@ export class ClusterObjects {
     else this.#foreign.delete(identity);
   }
 
-  /** A watch may still report what was before a write or a removal here, or again what is held. */
-  #isOutdated({ metadata }: ManagedObject, held: ManagedObject | undefined, isGone: boolean): boolean {
+  /**
+   * A watch may still report what was before a write or a removal here, or again what is held. Not outdated is the same in another version of its API: the one before may
+   * not be served any more.
+   */
+  #isOutdated(
+    { apiVersion, metadata }: ManagedObject,
+    held: ManagedObject | undefined,
+    isGone: boolean,
+  ): boolean {
     const { uid, resourceVersion, deletionTimestamp } = metadata;
     if (isGone) {
       this.#removed.delete(uid ?? "");
       return held !== undefined && held.metadata.uid !== uid;
     }
     if (this.#removed.has(uid ?? "") && deletionTimestamp === undefined) return true;
-    return held !== undefined && Number(resourceVersion) <= Number(held.metadata.resourceVersion);
+    if (held === undefined) return false;
+    const newer = Number(resourceVersion) - Number(held.metadata.resourceVersion);
+    return newer < 0 || (newer === 0 && apiVersion === held.apiVersion);
   }
 }
 

@@ -102,7 +102,8 @@ export class Controller {
     const queue = new WorkQueue(
       (key) => this.#reconcile(key, signal),
       (key, error, failures, isNews) => {
-        if (signal.aborted || isExpected(error) || !isNews) return;
+        const isThere = key === PROPERTIES_KEY || this.objects.hasNamespace(key.split("/")[0]!);
+        if (signal.aborted || isExpected(error, isThere) || !isNews) return;
         logger.warn({ key, failures }, `cannot be brought to the desired state: ${describeCauses(error)}`);
       },
     );
@@ -195,10 +196,10 @@ export class Controller {
   }
 }
 
-/** A namespace that ends or has gone: there is nothing to do in it. */
-function isExpected(error: unknown): boolean {
+/** A namespace that ends or has gone: there is nothing to do in it. @param isThere whether the namespace is there */
+export function isExpected(error: unknown, isThere: boolean): boolean {
   if (!(error instanceof ApiError)) return false;
-  return error.causes.includes("NamespaceTerminating") || error.status === 404;
+  return error.causes.includes("NamespaceTerminating") || (error.status === 404 && !isThere);
 }
 
 /** The pauses between attempts at one key, milliseconds. */

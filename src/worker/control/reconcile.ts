@@ -50,8 +50,8 @@ export interface ReconcileContext {
 }
 
 /**
- * Brings the objects of one `<namespace>/<name>` to the desired state: the conditions of the cluster's own ServiceExport, the derived Service, the
- * ServiceImport with its addresses, the slices, which the import owns, and its status. Writes only what differs, and each object once.
+ * Brings the objects of one `<namespace>/<name>` to the desired state: the derived Service, the ServiceImport with its addresses, the slices, which
+ * the import owns, its status, and the conditions of the cluster's own ServiceExport. Writes only what differs, and each object once.
  * @throws {ApiError} the caller tries again later
  */
 export async function reconcileService(context: ReconcileContext, key: string): Promise<void> {
@@ -62,9 +62,10 @@ export async function reconcileService(context: ReconcileContext, key: string): 
   const desired = state.service(key, clusterId);
   // A conflict with a cluster that the gateway does not know for a while has not been resolved.
   if (restsOnUnknown(context, key, desired.import)) return;
-  await reconcileExport(context, key, desired);
   if (desired.import === undefined) await removeAll(context, key);
   else await reconcileImport(context, { namespace, name }, desired, desired.import);
+  // Last, so that nothing that clients need waits for it.
+  await reconcileExport(context, key, desired);
 }
 
 async function reconcileImport(

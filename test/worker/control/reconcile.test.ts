@@ -327,4 +327,33 @@ describe("conditions of the cluster's own ServiceExport", () => {
     await reconcile(stateWith([{ export: "shop/db", conditions: [CONFLICT] }]));
     expect(cluster.log).toEqual([]);
   });
+
+  test("are written in the version of the API in which the export was listed last, as the ServiceImport is removed", async () => {
+    const older = { kind: "ServiceExport", apiVersion: "multicluster.x-k8s.io/v1alpha1" };
+    const made = cluster.put({ ...older, metadata: { namespace: "shop", name: "db" } });
+    const before = { ...cluster.context(stateWith(linesOf())), version: "v1alpha1" };
+    await reconcileService(before, "shop/db");
+    const writes: string[] = [];
+    cluster.beforeWrite = (what, { apiVersion }) => writes.push(`${what} ${apiVersion.split("/")[1]}`);
+    // The newer version is served instead: what is listed has changed in nothing else.
+    for (const object of [made, cluster.get("ServiceImport", "db")!])
+      cluster.objects.upsert({ ...object, apiVersion: "multicluster.x-k8s.io/v1beta1" } as never);
+    await reconcile(stateWith([{ export: "shop/db", conditions: [CONFLICT] }]));
+    const ofApi = writes.filter((write) => write.includes(" ServiceImport") || write.includes("Export"));
+    expect(ofApi).toEqual([
+      "delete ServiceImport shop/db v1beta1",
+      "apply ServiceExport shop/db/status v1beta1",
+    ]);
+  });
+
+  test("hold up no ServiceImport and no slice while they cannot be written", async () => {
+    put();
+    cluster.beforeWrite = (what) => {
+      if (what.includes("ServiceExport")) throw new Error("404: the server could not find the resource");
+    };
+    const state = stateWith([...linesOf(), { export: "shop/db", conditions: [CONFLICT] }]);
+    await expect(reconcile(state)).rejects.toThrow("404");
+    expect(cluster.get("EndpointSlice", SLICE)).toBeDefined();
+    expect(cluster.log.at(-1)).toBe("apply ServiceImport shop/db/status");
+  });
 });

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ApiError } from "../../../src/worker/api-server.ts";
-import { AT_ONCE, INVALID_PAUSE, RETRY_LIMITS, WorkQueue } from "../../../src/worker/control/controller.ts";
+import {
+  AT_ONCE,
+  INVALID_PAUSE,
+  isExpected,
+  RETRY_LIMITS,
+  WorkQueue,
+} from "../../../src/worker/control/controller.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -126,3 +132,16 @@ test("closed, it takes nothing any more", async () => {
   await vi.advanceTimersByTimeAsync(RETRY_LIMITS.most);
   expect(started).toEqual(["a"]);
 });
+
+test.each([
+  [404, "", true, false],
+  [404, "", false, true],
+  [403, "NamespaceTerminating", true, true],
+  [403, "", false, false],
+])(
+  "an API server's %i with the cause %j, in a namespace that is there (%j), is expected: %j",
+  (status, reason, isThere, expected) => {
+    const text = JSON.stringify({ message: "", details: { causes: [{ reason }] } });
+    expect(isExpected(new ApiError("PATCH /path", status, text), isThere)).toBe(expected);
+  },
+);
