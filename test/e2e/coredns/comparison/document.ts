@@ -4,8 +4,8 @@ import { chapters } from "../differences/index.ts";
 
 const introduction = `# Where answers differ from CoreDNS 1.15
 
-End-to-end tests send tens of thousands of queries to CoreDNS and to this gateway, on the same objects. Code, flags, answer, SOA and SRV's additional
-section must be equal, without order, SRV weights and SOA serials. This page is their table of differences. "MCS" is multicluster DNS 1.0.0, "DNS" DNS-based service discovery 1.0.1, which
+Tests ask both the same, on the same objects: code, flags, answer, SOA and SRV's additional section must be equal, without order, SRV weights and SOA
+serials, but for this table. "MCS" is multicluster DNS 1.0.0, "DNS" DNS-based service discovery 1.0.1, which
 decides in a cluster's own zone.
 `;
 
