@@ -36,6 +36,8 @@ interface LeaseSpec {
  */
 export class Leader {
   readonly #options: LeaderOptions;
+  /** What was logged last, until it is over. */
+  #failure: string | undefined;
   #seen: { readonly version: string; readonly at: number } | undefined;
 
   constructor(options: LeaderOptions) {
@@ -84,17 +86,23 @@ export class Leader {
     try {
       const lease = await writer.read(this.#lease({}), signal);
       const spec = (lease?.spec ?? {}) as LeaseSpec;
-      if (lease !== undefined && !this.#isFree(lease, spec)) return { isOthers: true };
+      if (lease !== undefined && !this.#isFree(lease, spec)) {
+        this.#failure = undefined;
+        return { isOthers: true };
+      }
       // Others wait from when they see it written, which is later.
       const heldSince = performance.now();
       if (lease === undefined) await writer.create(this.#lease(this.#spec(undefined)), signal);
       else await writer.replace({ ...lease, spec: this.#spec(spec) }, signal);
+      this.#failure = undefined;
       return { heldSince };
     } catch (error) {
       if (signal.aborted) return {};
       // 409: another process was faster.
-      if (!(error instanceof ApiError && error.status === 409))
-        logger.warn({ lease: name }, `the Lease cannot be taken: ${describeCauses(error)}`);
+      if (error instanceof ApiError && error.status === 409) return {};
+      const failure = describeCauses(error);
+      if (failure !== this.#failure) logger.warn({ lease: name }, `the Lease cannot be taken: ${failure}`);
+      this.#failure = failure;
       return {};
     }
   }

@@ -3,6 +3,7 @@ import { ApiError } from "../../../src/worker/api-server.ts";
 import type { ApiWriter } from "../../../src/worker/control/api-writer.ts";
 import { Leader } from "../../../src/worker/control/leader.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
+import { KeptLogs } from "../logs.ts";
 
 // The timers of node:timers/promises are not faked.
 vi.mock("../../../src/worker/pacing.ts", () => ({
@@ -19,18 +20,14 @@ vi.mock("../../../src/worker/pacing.ts", () => ({
 
 beforeEach(() => {
   vi.useFakeTimers();
+  logger = new KeptLogs();
 });
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const logger = {
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  debug: () => undefined,
-};
+let logger: KeptLogs;
 
 /** One Lease, as an API server keeps it. */
 class Leases {
@@ -78,7 +75,7 @@ function candidate(leases: Leases, identity: string, writer = leases.connection(
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
     state.leads = false;
   };
-  const leader = new Leader({ namespace: "n", name: "l", identity, writer, logger: logger as never });
+  const leader = new Leader({ namespace: "n", name: "l", identity, writer, logger });
   const ended = leader.run(lead, stop.signal);
   return { state, ended, stop: () => stop.abort() };
 }
@@ -138,4 +135,26 @@ describe("two processes and one Lease", () => {
     await seconds(5);
     expect(first.state.leads).toBe(false);
   });
+});
+
+test("a Lease that cannot be taken is logged once, and again where the reason is another one or came back", async () => {
+  const leases = new Leases();
+  let failure: string | undefined = "forbidden";
+  const answer = async () => {
+    if (failure !== undefined) throw new ApiError("GET /lease", 403, failure);
+  };
+  const { state } = candidate(leases, "first", leases.connection(answer));
+  await seconds(60);
+  failure = "not yet";
+  await seconds(60);
+  failure = undefined;
+  await seconds(3);
+  expect(state.leads).toBe(true);
+  failure = "not yet";
+  await seconds(20);
+  expect(logger.lines.filter((line) => line.includes("cannot be taken"))).toEqual(
+    ["forbidden", "not yet", "not yet"].map(
+      (reason) => `warn: the Lease cannot be taken: GET /lease: 403 ${reason}`,
+    ),
+  );
 });
