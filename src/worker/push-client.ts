@@ -196,8 +196,11 @@ export class PushClient {
     const { state } = source;
     if (!source.refresh()) return Number.POSITIVE_INFINITY;
     const held = this.#acknowledged;
-    if (held?.isPushed && held.clusterId === state.clusterId && this.#unsent.isEmpty)
+    if (held?.isPushed && held.clusterId === state.clusterId && this.#unsent.isEmpty) {
+      // A state that failed may be as before again.
+      this.#hasFailedPush = false;
       return Number.POSITIVE_INFINITY;
+    }
     const refused = this.#refused;
     return refused?.version === state.version ? Math.max(0, refused.from - now) : 0;
   }

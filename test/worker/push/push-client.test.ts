@@ -55,6 +55,7 @@ function start(more: Partial<PushClientOptions> = {}) {
       client.changed();
     },
     changed: () => client.changed(),
+    status: () => client.status(),
   };
 }
 
@@ -333,6 +334,22 @@ test.each(["PATCH", "POST"])(
     await until(() => expect(gateway.seen.map(({ method }) => method)).toEqual(["PUT", refused, "POST"]));
   },
 );
+
+test("a delta that failed, and whose changes were taken back, is no failure any more with the next renewals", async () => {
+  const client = start();
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  const passThird = passingThirds(client);
+  const failing: RequestError[] = [{ status: 503 }];
+  gateway.error = () => failing.shift();
+  client.offer(snapshot(2));
+  await until(() => expect(client.status().failure).toBe("TEST"));
+  client.offer(snapshot(1));
+  await passThird(2, 1);
+  await passThird(3, 1);
+  await until(() => expect(client.status().failure).toBeUndefined());
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "POST lease", "POST lease"]);
+});
 
 describe("a worker that was started anew, and whose snapshot is rejected,", () => {
   const restart = (instance: string | undefined) => {
