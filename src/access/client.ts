@@ -100,9 +100,11 @@ function readSingle(field: string): (string | undefined)[] {
   return [addressIn(field)];
 }
 
-/** `for` of each element (RFC 7239 section 4): an IPv6 address has quotes and brackets. */
+/** `for` of each element (RFC 7239 section 4): an IPv6 address has quotes and brackets. Some proxies quote what a client wrote, such as its `Host`. */
 function readForwarded(field: string): (string | undefined)[] {
+  const isSeparating = (quoted: string) => /[,;]/.test(quoted);
   return field
+    .replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => (isSeparating(quoted) ? '""' : quoted))
     .split(",")
     .slice(-MOST_ENTRIES)
     .map((element) => {

@@ -137,7 +137,8 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
           const isForwarded = origin !== undefined && isContinued !== true;
           const isByAddress = origin !== undefined && outside.isByAddress;
           const fitting = fitAnswer(late, answer, transport);
-          const kept = { answer: fitting, view, isPrivate, variesByCredential };
+          // A shared cache does not know addresses.
+          const kept = { answer: fitting, view, isPrivate: isPrivate || isByAddress, variesByCredential };
           return { ...kept, origin, isForwarded, isByAddress, retryAfter };
         });
       });

@@ -280,10 +280,12 @@ export function createApp(parts: AppParts): App {
       if (rejection !== undefined) counters.rejected.hit(STATUS[rejection.code]);
       return hono.fetch(request, { client, rejection });
     }
-    if (rejection !== undefined) return toResponse(rejectAs(asked, rejection));
+    const isReadiness =
+      path === "/readyz" && (rejection === undefined || rejection.code === "TOO_MANY_REQUESTS");
+    if (rejection !== undefined && !isReadiness) return toResponse(rejectAs(asked, rejection));
     // Details for clients who see everything; readiness for all.
-    if (path === "/readyz")
-      return andThen(access.admit(asked), (found) => {
+    if (isReadiness)
+      return andThen(rejection === undefined ? access.admit(asked) : { rule: undefined }, (found) => {
         const own = found.rule && answersOf.get(found.rule);
         const answers = own?.seesEverything === true ? own : undefined;
         const [first] = answersOf.values();

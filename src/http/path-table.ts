@@ -41,8 +41,9 @@ interface PathRow {
 const ROWS: readonly PathRow[] = [
   // A rejection of a query costs as much as its answer.
   { pattern: /^\/(?:clusters\/[^/]+\/)?dns-query$/, admission: "rule", urgent: "all" },
-  // Health checks must not be rejected.
-  { pattern: /^\/(?:healthz|readyz)$/, admission: "none", urgent: "all", isUnlimited: true },
+  // Health checks must not be rejected; of a client above its rate `/readyz` reads no credential.
+  { pattern: /^\/healthz$/, admission: "none", urgent: "all", isUnlimited: true },
+  { pattern: /^\/readyz$/, admission: "none", urgent: "all" },
   { pattern: /^\/metrics$/, admission: "rule", urgent: "all" },
   {
     pattern: new RegExp(`^(?:${MOUNTS.description.replace(".", "\\.")}|/log(?:in|out))$`),

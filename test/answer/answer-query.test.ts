@@ -8,6 +8,7 @@ import { parseName } from "../../src/dns/name.ts";
 import { LocalZones } from "../../src/forward/local.ts";
 import { Outside, type OutsidePolicy } from "../../src/forward/outside.ts";
 import { createAnswerMessage } from "../../src/hosts/node/listeners/udp.ts";
+import { FetchRequest } from "../../src/http/messages/message.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message-writer.ts";
 import { optRecord } from "../dns/opt-record.ts";
@@ -39,6 +40,8 @@ interface Planted {
   readonly stubs?: QueryParts["stubs"];
   /** Whether the answer is synchronous. */
   readonly isCached?: boolean;
+  /** Whether upstreams are for clients with some addresses. */
+  readonly isByAddress?: boolean;
 }
 
 function handlerOf(
@@ -67,10 +70,11 @@ function handlerOf(
     views: createViewReader({}, () => true),
     stubs,
     outside: {
-      isByAddress: false,
+      isByAddress: planted.isByAddress === true,
       answer: (_message, _given, policy, client) => {
         seen.push(policy, client);
-        return isCached ? { answer: late } : Promise.resolve({ answer: late });
+        const origin = { upstream: "one", ageSeconds: 0, isStale: false };
+        return isCached ? { answer: late, origin } : Promise.resolve({ answer: late, origin });
       },
     },
     clientAddress: socketAddress,
@@ -82,8 +86,18 @@ function handlerOf(
     transport: Transport,
   ) =>
     createAnswerMessage(answerQuery, { transport, cluster: view, outsideZones }, counters)(message, address);
-  return { handle, seen, counters };
+  return { handle, seen, counters, answerQuery };
 }
+
+it.each([true, false])(
+  "an upstream's answer is private if only some addresses get it: %s",
+  async (isByAddress) => {
+    const { answerQuery } = handlerOf(answerOf(1), "no-zone", undefined, { isByAddress });
+    const request = new FetchRequest(new Request("https://doh.example/dns-query"), { address: "10.0.0.1" });
+    const endpoint = { transport: HTTPS, outsideZones: "forward", cluster: undefined } as const;
+    expect(await answerQuery(request, asked, endpoint)).toMatchObject({ isPrivate: isByAddress });
+  },
+);
 
 describe("a listener with a query for a name out of zone", () => {
   it.each<[string, OutsidePolicy, OutsidePolicy]>([

@@ -58,7 +58,7 @@ describe("requests of one client", () => {
     ]);
   });
 
-  it.each(["healthz", "readyz", "readyz?verbose"])("for /%s are always answered", (path) => {
+  it.each(["healthz", "healthz?verbose"])("for /%s are always answered", (path) => {
     const { pass } = open({ perSecond: 1, burst: 1 });
     for (let round = 0; round < 5; round++) expect(pass(`https://doh.example/${path}`, ONE)).toBeUndefined();
   });

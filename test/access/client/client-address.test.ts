@@ -48,6 +48,13 @@ describe("the client's real address", () => {
     ],
     ["is a proxy's own if it reports none", "10.0.0.1", {}, {}, "10.0.0.1"],
     [
+      "is nothing that a client wrote into a quoted string (RFC 7239 section 4)",
+      "10.0.0.1",
+      { forwarded: 'for=203.0.113.1;host="a,for=10.0.0.9;\\",for=10.0.0.8";proto=https' },
+      { header: "forwarded" },
+      "203.0.113.1",
+    ],
+    [
       "is a proxy's own if it reports text that is not an address",
       "10.0.0.1",
       { "x-forwarded-for": "203.0.113.1, unknown" },

@@ -8,6 +8,7 @@ import { AccessCounters, QueryCounters } from "../../../src/answer/query-counter
 import { createApp } from "../../../src/http/app.ts";
 import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
+import type { ClientRate } from "../../../src/limits/client-rate.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { authorityOf } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
@@ -65,10 +66,12 @@ export async function accessWorld({
   everybody,
   rules = RULES,
   allowedOrigins = "*" as AllowedOrigins,
+  rate,
 }: {
   readonly everybody?: Visibility | undefined;
   readonly rules?: typeof RULES;
   readonly allowedOrigins?: AllowedOrigins;
+  readonly rate?: ClientRate;
 } = {}) {
   const clock = new FakeClock();
   const accessRules = createAccessRules(everybody, rules);
@@ -88,6 +91,7 @@ export async function accessWorld({
     policies: REFUSE_ALL,
     queryBytes: 65_535,
     allowedOrigins,
+    rate,
     clock: () => clock.now(),
     zones: [ZONE],
     version: "1.2.3",

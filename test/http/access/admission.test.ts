@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
+import { ClientRate } from "../../../src/limits/client-rate.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { base64url, query } from "../fake-gateway.ts";
 import { readPage } from "../pages/read-page.ts";
@@ -291,6 +292,20 @@ describe("a refusal", () => {
 });
 
 describe("health and metrics", () => {
+  it("read no credential of a client above its rate, so that none is guessed by /readyz", async () => {
+    const network = { exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 10 };
+    const rate = new ClientRate({ ...network, perSecond: 1, burst: 2 }, () => 0);
+    const { ask } = await accessWorld({ rate });
+    const admin = { authorization: "Bearer admin", client: { address: "192.0.2.99" } };
+    const answers = [];
+    for (let count = 0; count < 4; count++) {
+      const response = await ask("/readyz", admin);
+      answers.push([response.status, await response.text()]);
+    }
+    const detailed = [200, "ready: 2 of 2 clusters live\n"];
+    expect(answers).toEqual([detailed, detailed, [200, "ready\n"], [200, "ready\n"]]);
+  });
+
   it("are public for the process, and have counts for clients who see everything", async () => {
     const { ask } = await accessWorld({ everybody: FEW });
     const admin = { authorization: "Bearer admin" };
@@ -305,6 +320,7 @@ describe("health and metrics", () => {
     const restricted = await accessWorld();
     expect((await restricted.ask("/metrics")).status).toBe(401);
     expect(await (await restricted.ask("/readyz")).text()).toBe("ready\n");
+    expect(await (await restricted.ask("/readyz", { prefix: "/tokens/phone" })).text()).toBe("ready\n");
     expect(await (await restricted.ask("/metrics", { prefix: "/tokens/admin" })).text()).toBe(
       "all_metrics 1\n",
     );
