@@ -81,34 +81,54 @@ export class RedisLog implements SharedLog {
     const characters = values.reduce((sum, { length }) => sum + length, 0);
     const isLarge = characters > MOST_CHARACTERS || values.length > MOST_VALUES;
     const staged = keys.change(id);
-    if (isLarge) await this.#stage(staged, values);
-    const reply = await this.#connection.script(
-      APPEND,
-      [keys.head, keys.log, keys.clusters, keys.rows(cluster.id), staged],
-      [
-        FORMAT_VERSION,
-        log,
-        id,
-        cluster.id,
-        String(base),
-        String(rowSumOf(cluster)),
-        JSON.stringify(cluster),
-        kind === "expiry" ? kind : "",
-        String(Math.ceil(lease)),
-        isCleared ? "1" : "",
-        founding,
-        String(isLarge ? 0 : characters),
-        String(isLarge ? values.length : 0),
-        ...(isLarge ? ["staged", String(values.length)] : ["change", ...values]),
-      ],
-    );
-    if (typeof reply === "number") return reply;
-    // The engine removes it by itself, somewhat later.
-    if (isLarge) await this.#connection.run((client) => client.unlink(staged)).catch(() => {});
-    if (reply === "changed" || reply === "other") return reply;
-    if (reply === "unstaged")
-      throw new StoreError("STORE_FAILED", "Valkey or Redis has dropped what was pushed: it took too long");
-    throw otherFormat(String(reply).slice("format ".length));
+    let position: number | undefined;
+    try {
+      let lists: string[] = [];
+      if (isLarge) {
+        // As long as the cluster's row is the one that the change builds on, it has no other lists.
+        const kept = await this.#connection.run((client) => client.hGet(keys.head, listsOf(cluster.id)));
+        lists = [id, ...(kept?.split(" ") ?? [])];
+        await this.#stage(staged, values);
+      }
+      const reply = await this.#connection.script(
+        APPEND,
+        [
+          keys.head,
+          keys.log,
+          keys.clusters,
+          keys.rows(cluster.id),
+          staged,
+          keys.change(lists[MOST_LISTS] ?? ""),
+        ],
+        [
+          FORMAT_VERSION,
+          log,
+          id,
+          cluster.id,
+          String(base),
+          String(rowSumOf(cluster)),
+          JSON.stringify(cluster),
+          kind === "expiry" ? kind : "",
+          String(Math.ceil(lease)),
+          isCleared ? "1" : "",
+          founding,
+          String(isLarge ? 0 : characters),
+          String(isLarge ? values.length : 0),
+          lists.slice(0, MOST_LISTS).join(" "),
+          ...(isLarge ? ["staged", String(values.length)] : ["change", ...values]),
+        ],
+      );
+      if (reply === "changed" || reply === "other") return reply;
+      if (reply === "unstaged")
+        throw new StoreError("STORE_FAILED", "Valkey or Redis has dropped what was pushed: it took too long");
+      if (typeof reply !== "number") throw otherFormat(String(reply).slice("format ".length));
+      position = reply;
+      return position;
+    } finally {
+      // Where that fails, too, the engine removes it by itself, somewhat later.
+      if (isLarge && position === undefined)
+        await this.#connection.run((client) => client.unlink(staged)).catch(() => {});
+    }
   }
 
   async entries(after: number): Promise<LogEntry[]> {
@@ -196,6 +216,8 @@ const MOST_ENTRIES = 10_000;
 const MOST_BYTES = 32 * 1024 * 1024;
 /** Seconds for which rows of a large change are there after its entry: a gateway that comes later loads everything. */
 const KEPT_FOR = 120;
+/** Large changes of one cluster whose rows are there, so that no cluster fills the memory. */
+const MOST_LISTS = 4;
 
 const NOW = `
 local time = redis.call('TIME')
@@ -203,9 +225,9 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * Adds a change of a cluster: keys `head`, `log`, `clusters`, the cluster's rows, rows of a large change. Values: format, name of the log, id of the entry, cluster id, sum of the row
+ * Adds a change of a cluster: keys `head`, `log`, `clusters`, the cluster's rows, rows of a large change, those of the cluster's oldest large change, which go. Values: format, name of the log, id of the entry, cluster id, sum of the row
  * that it builds on (0 for none), the row's sum and text afterwards, `expiry` for a lease that has to have ended (or nothing), milliseconds until the lease ends, `1` where all rows go
- * first (or nothing), founding day (or nothing), bytes of the entry, how many values are in the list (see `readEntry`), and fields and values of the entry in turns: the first pair is
+ * first (or nothing), founding day (or nothing), bytes of the entry, how many values are in the list (see `readEntry`), the ids of the cluster's newest large changes afterwards, and fields and values of the entry in turns: the first pair is
  * `change` or `staged`, others are rows. An empty value removes a row. Returns the position; `changed` where it builds on another row, or the lease has not ended; `other` where the log has another name;
  * `unstaged` where the list is not there; `format <version>`. Then nothing is changed.
  */
@@ -226,9 +248,9 @@ if redis.call('LLEN', KEYS[5]) ~= staged then return 'unstaged' end
 if not head[3] then redis.call('DEL', KEYS[2]) end
 local position = string.format('%.0f', tonumber(head[3] or '0') + 1)
 local rows = {}
-for at = 16, #ARGV do rows[#rows + 1] = ARGV[at] end
+for at = 17, #ARGV do rows[#rows + 1] = ARGV[at] end
 -- First of all that is written: where memory is short it fails, and nothing is changed.
-redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MOST_ENTRIES}, position .. '-0', 'id', ARGV[3], 'before', head[4] or '', ARGV[14], ARGV[15], unpack(rows))
+redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MOST_ENTRIES}, position .. '-0', 'id', ARGV[3], 'before', head[4] or '', ARGV[15], ARGV[16], unpack(rows))
 local function put(values)
   local set, removed = {}, {}
   for at = 1, #values, 2 do
@@ -245,7 +267,11 @@ end
 if ARGV[10] ~= '' then redis.call('UNLINK', KEYS[4]) end
 put(rows)
 for from = 1, staged - 1, 2000 do put(redis.call('LRANGE', KEYS[5], from, from + 1999)) end
-if staged > 0 then redis.call('EXPIRE', KEYS[5], ${KEPT_FOR}) end
+if staged > 0 then
+  redis.call('EXPIRE', KEYS[5], ${KEPT_FOR})
+  redis.call('UNLINK', KEYS[6])
+  redis.call('HSET', KEYS[1], '${listsOf("")}' .. ARGV[4], ARGV[14])
+end
 redis.call('HSET', KEYS[3], ARGV[4], ARGV[6] .. ' ' .. ends .. ' ' .. ARGV[7])
 local bytes = tonumber(head[6] or '0') + tonumber(ARGV[12])
 local fields = {'format', ARGV[1], 'log', ARGV[2], 'position', position, 'id', ARGV[3]}
@@ -368,11 +394,16 @@ function rank(text: string): number | null {
 /** The version of what is kept in the engine. Another one is neither read nor written. */
 const FORMAT_VERSION = "2";
 
+/** The field of `head` with the ids of a cluster's newest large changes, the newest one first. */
+function listsOf(cluster: string): string {
+  return `lists ${cluster}`;
+}
+
 /** The names of all keys. The braces are a hash tag: in a cluster of the engine one node has all of them. */
 function keysBelow(prefix: string) {
   const below = `{${prefix}}`;
   return {
-    /** A hash: `format`, the name of the `log`, `position` and `id` of the newest entry, `founding`, and for trimming `bytes` and `mark`. */
+    /** A hash: `format`, the name of the `log`, `position` and `id` of the newest entry, `founding`, for trimming `bytes` and `mark`, and see `listsOf`. */
     head: `${below}:head`,
     /** A stream: an entry at each position. */
     log: `${below}:log`,

@@ -53,6 +53,23 @@ test("rows of a large change are there for a time, and those that did not come t
   expect((await rowsOf(log)).entries).toHaveLength(1);
   log.close();
 });
+
+test("the rows of a cluster's four newest large changes are there beside their entries", async () => {
+  const prefix = logs.newPrefix();
+  const log = await logs.open(prefix);
+  const large = { entries: [entryOf(300_000)] };
+  await append(log, changeTo(clusterAt(1, "east"), large));
+  await append(log, changeTo(clusterAt(1)));
+  for (let at = 2; at <= 7; at++) await append(log, changeTo(clusterAt(at), large), clusterAt(at - 1));
+  await append(log, changeTo(clusterAt(8)), clusterAt(7));
+  const entries = await log.entries(0);
+  const read = entries.filter(({ change }) => change !== undefined);
+  expect(read.map(({ position }) => position)).toEqual([1, 2, 5, 6, 7, 8, 9]);
+  const lists = [1, 5, 6, 7, 8].map((position) => `change:${entries[position - 1]!.id}`);
+  expect((await logs.keys(prefix)).filter((one) => one.startsWith("change:"))).toEqual(lists.sort());
+  log.close();
+});
+
 test("a log of another format version is not read, and not changed by gateways that have it open", async () => {
   const prefix = logs.newPrefix();
   const log = await logs.open(prefix);
@@ -78,6 +95,20 @@ test("an engine without memory takes no change, and takes changes again when it 
   await logs.redis.run("CONFIG", "SET", "maxmemory", "0");
   expect(await logs.onKey(prefix, "XLEN", "log")).toBe(1);
   expect(await append(log, changeTo(clusterAt(2)), clusterAt(1))).toBe(2);
+  log.close();
+});
+
+test("a large change that the engine has too little memory for leaves nothing there", async () => {
+  const prefix = logs.newPrefix();
+  const log = await logs.open(prefix);
+  const [, used] = /^used_memory:(\d+)/m.exec(String(await logs.redis.run("INFO", "memory")))!;
+  await logs.redis.run("CONFIG", "SET", "maxmemory", String(Number(used) + 4 * 1024 * 1024));
+  const entries = Array.from({ length: 60 }, (_, at) => entryOf(250_000, `shop/s${at}`));
+  await expect(append(log, changeTo(clusterAt(1), { entries }))).rejects.toMatchObject({
+    code: "STORE_FULL",
+  });
+  await logs.redis.run("CONFIG", "SET", "maxmemory", "0");
+  expect(await logs.keys(prefix)).toEqual([]);
   log.close();
 });
 
