@@ -45,6 +45,8 @@ export class Replica implements SharedOrder {
   #follower: ChangeFollower | undefined;
   #isRunning = false;
   #isChecked = false;
+  /** The position of the log when it was looked at last. */
+  #newest = 0;
   #mustReload = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #trouble: StoreTrouble | undefined;
@@ -124,7 +126,7 @@ export class Replica implements SharedOrder {
           await new Promise<void>((resolve) => this.clock.nextTurn(resolve));
         }
         await this.#endLeases();
-        this.#say(undefined);
+        if (this.position >= this.#newest) this.#say(undefined);
         failures = 0;
       } catch (error) {
         if (this.#isClosed) return;
@@ -141,6 +143,7 @@ export class Replica implements SharedOrder {
     const added = [...this.#own.values()].filter(({ position }) => position !== undefined);
     const head = await this.#parts.log.head(this.position);
     this.clock.see(since, head.now);
+    this.#newest = head.position;
     const goesOn = this.#database.continuation(head, this.#isRunning);
     for (const own of added) if (own.position! > head.position) own.reject(lost());
     if (goesOn !== "follows" || this.#mustReload) {

@@ -214,6 +214,33 @@ describe("while the log is gone", () => {
     expect([...readerOf(one).all("east", Kind.export)]).toHaveLength(1);
   });
 
+  test("answers stay stale until all that the log has was applied, not some of it", async () => {
+    const { members } = await start(2);
+    const [one, other] = members;
+    other.log.disconnect();
+    await replicas.settled();
+    for (const cluster of ["east", "west", "north"]) await putSnapshot(one.gateway, exporting(cluster));
+    await replicas.pass(5000);
+    const seen = new Map<number, boolean>();
+    const entries = other.log.entries.bind(other.log);
+    other.log.entries = async (after) => {
+      if (other.log.isReachable) seen.set(after, other.replica.trouble !== undefined);
+      return (await entries(after)).slice(0, 1);
+    };
+    other.log.reconnect();
+    await replicas.pass(1000);
+    expect([...seen]).toEqual([
+      [0, true],
+      [1, true],
+      [2, true],
+      [3, false],
+    ]);
+    expect(eventsOf(other).filter((event) => event.startsWith("log-"))).toEqual([
+      "log-not-followed",
+      "log-followed-again",
+    ]);
+  });
+
   test("or takes no changes, that is said once, and leases hold as well", async () => {
     const { members } = await start(1);
     const [{ gateway, log }] = members;
