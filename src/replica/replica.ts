@@ -204,8 +204,8 @@ export class Replica implements SharedOrder {
     if (this.position === position) {
       const head = await this.#parts.log.head(position);
       // What the log has of the cluster was not made by its entries, or it lost some: what it has is going to be loaded.
-      this.#mustReload ||= head.position === this.position;
-      if (head.position <= this.position) await this.#pause(2 * LONGEST_PAUSE);
+      this.#mustReload ||= head.position === position;
+      if (head.position <= position) await this.#pause(2 * LONGEST_PAUSE);
     }
     throw new StaleChange("another gateway changed the cluster");
   }

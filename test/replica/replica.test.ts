@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { Kind } from "../../src/database/places.ts";
 import { Writer } from "../../src/database/writer.ts";
@@ -14,6 +15,10 @@ function largeExporter(from: number, to: number): ClusterSnapshot {
   const one = exporting("east");
   const names = Array.from({ length: to - from }, (_, index) => `shop/web-${from + index}`);
   return { ...one, exports: Object.fromEntries(names.map((name) => [name, one.exports["shop/web"]!])) };
+}
+
+async function turnUntil(isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo() && turns < 1000; turns++) await setImmediate();
 }
 
 let replicas: Replicas;
@@ -161,6 +166,34 @@ describe("gateways that share a log", () => {
     await replicas.settled();
     expect(agree()).toEqual(["east", "west"]);
     expect(other.events).toContainEqual({ event: "log-reloaded", lost: false });
+  });
+
+  test("load nothing because of a change that was applied while they asked where the log is", async () => {
+    const { members } = await start(2);
+    const [one, other] = members;
+    await putSnapshot(one.gateway, exporting("east"));
+    await replicas.settled();
+    other.log.hold();
+    await putSnapshot(one.gateway, { ...exporting("east"), exports: {} });
+    await replicas.settled();
+    await turnUntil(() => other.log.isIdle);
+    const head = other.log.head.bind(other.log);
+    other.log.head = async (after) => {
+      other.log.head = head;
+      const asked = await head(after);
+      other.log.release();
+      await turnUntil(() => other.replica.position === asked.position);
+      return asked;
+    };
+    const pushing = putSnapshot(other.gateway, exporting("east"));
+    await turnUntil(() => {
+      void replicas.clock.advance(1);
+      return other.log.head === head;
+    });
+    await replicas.pass(3000);
+    await pushing;
+    expect(agree()).toEqual(["east"]);
+    expect(eventsOf(other)).not.toContain("log-reloaded");
   });
 
   test("apply a large change in several turns, and load everything after a crash in the middle of it", async () => {
