@@ -55,10 +55,12 @@ const ALGORITHMS: NonNullable<JWTVerifyOptions["algorithms"]> = [
 /** The largest difference of the clocks, in seconds. */
 const CLOCK_TOLERANCE = 30;
 const MOST_SHOWN = 200;
+/** The most keys that one token is verified by. More than one matters only where issuers of one name also give keys one id; Kubernetes does not. */
+const MOST_KEYS = 4;
 
 /**
- * A verifier of tokens. Clusters often share an issuer's name and the subject, and differ in their keys only. Therefore each
- * credential is tried with its own keys.
+ * A verifier of tokens. Clusters often share an issuer's name and the subject, and differ in their keys only. Therefore a token is
+ * verified by the keys that have its key id (`kid`), however many credentials its issuer has, and the claims are compared afterwards.
  * @param setting the setting that has the credentials, for messages
  * @param clock Unix milliseconds
  */
@@ -75,12 +77,19 @@ export function createOidcVerifier<Holder>(
       "UNKNOWN_ISSUER",
       `no credential is for the token's issuer ${show(issuer)}: add it to the gateway's ${setting}`,
     );
-    for (const credential of credentials.filter((one) => one.issuer === issuer))
+    const known = credentials.filter((one) => one.issuer === issuer);
+    if (known.length === 0) throw refused;
+    const payloadBy = await verifyByKeys(token, issuer, known, new Date(clock()));
+    let last: unknown;
+    for (const [index, credential] of known.entries())
       try {
-        await verify(token, credential, setting, new Date(clock()));
+        checkClaims(await payloadBy(index), credential, setting);
         holders.add(credential.holder);
       } catch (error) {
-        const refusal = explain(error, credential, setting);
+        // Credentials with one reason share one error.
+        if (error === last) continue;
+        last = error;
+        const refusal = explain(error, setting);
         if (CHECK_ORDER.indexOf(refusal.code) >= CHECK_ORDER.indexOf(refused.code)) refused = refusal;
       }
     if (holders.size === 0) throw refused;
@@ -98,21 +107,80 @@ function readIssuer(token: string): string | undefined {
   }
 }
 
-/** @throws {Error} if the token does not match the credential */
-async function verify(
+/**
+ * Verifies a token once by each different key that may have signed it, and by `MOST_KEYS` at most.
+ * @param known the credentials of the issuer
+ * @returns a function that returns the payload by the key of a credential, or throws why there is none
+ */
+async function verifyByKeys(
   token: string,
-  { issuer, audience, subjects, claims = {}, keys }: OidcCredential<unknown>,
-  setting: string,
+  issuer: string,
+  known: readonly OidcCredential<unknown>[],
   currentDate: Date,
-): Promise<void> {
-  const { payload } = await jwtVerify(token, (header, jws) => keys.key(header, jws), {
-    issuer,
-    audience,
-    algorithms: ALGORITHMS,
-    clockTolerance: CLOCK_TOLERANCE,
-    requiredClaims: ["exp", "sub"],
-    currentDate,
+): Promise<(index: number) => Promise<JWTPayload>> {
+  const header = readHeader(token);
+  const ids = new Set<string>();
+  const lookups = known.map(async ({ keys }) => {
+    const key = await keys.key(await header, { payload: "", signature: "" });
+    const id = keyIds.get(key) ?? JSON.stringify(await crypto.subtle.exportKey("jwk", key));
+    keyIds.set(key, id);
+    ids.add(id);
+    return { id, key };
   });
+  await Promise.allSettled(lookups);
+  const payloads = new Map<string, Promise<JWTPayload>>();
+
+  const verify = async (key: CryptoKey) => {
+    const { payload } = await jwtVerify(token, key, {
+      issuer,
+      algorithms: ALGORITHMS,
+      clockTolerance: CLOCK_TOLERANCE,
+      requiredClaims: ["exp", "sub"],
+      currentDate,
+    });
+    return payload;
+  };
+
+  return async (index) => {
+    const { id, key } = await lookups[index]!;
+    if (ids.size > 1 && typeof (await header).kid !== "string") throw SEVERAL_KEYS;
+    if (!payloads.has(id) && payloads.size === MOST_KEYS)
+      throw new AccessRejected("UNKNOWN_KEY", "too many keys of the issuer have the token's key id (kid)");
+    const payload = payloads.get(id) ?? verify(key);
+    payloads.set(id, payload);
+    return payload;
+  };
+}
+
+/** The header of an unverified token, which jose has checked. @throws {JOSEError} */
+function readHeader(token: string): Promise<JWSHeaderParameters> {
+  return new Promise((resolve, reject) => {
+    const stop = (header: JWSHeaderParameters) => {
+      resolve(header);
+      throw new errors.JOSEError();
+    };
+    jwtVerify(token, stop, { algorithms: ALGORITHMS }).catch(reject);
+  });
+}
+
+// An error with its stack for each credential would cost more than the rest.
+const NO_KEY = new errors.JWKSNoMatchingKey();
+const SEVERAL_KEYS = new errors.JWKSMultipleMatchingKeys();
+
+/** The text of each key, which is equal for equal keys of different sources. */
+const keyIds = new WeakMap<CryptoKey, string>();
+
+/** @throws {AccessRejected} if the payload of a verified token does not match the credential */
+function checkClaims(
+  payload: JWTPayload,
+  { audience, subjects, claims = {} }: OidcCredential<unknown>,
+  setting: string,
+): void {
+  if (!valuesOf(payload, "aud").includes(audience))
+    throw new AccessRejected(
+      "WRONG_AUDIENCE",
+      `the token is for ${show(payload.aud)}, and must be for ${show(audience)}: get one for that audience (in Kubernetes: set it in the projected volume)`,
+    );
   if (subjects?.includes(payload.sub ?? "") === false)
     throw new AccessRejected(
       "UNKNOWN_SUBJECT",
@@ -143,7 +211,7 @@ const CHECK_ORDER: readonly AccessRejection[] = [
   "UNKNOWN_SUBJECT",
 ];
 
-function explain(error: unknown, { audience }: OidcCredential<unknown>, setting: string): AccessRejected {
+function explain(error: unknown, setting: string): AccessRejected {
   if (error instanceof AccessRejected) return error;
   if (error instanceof KeysUnavailable)
     return new AccessRejected(
@@ -152,7 +220,13 @@ function explain(error: unknown, { audience }: OidcCredential<unknown>, setting:
     );
   if (error instanceof errors.JWTExpired)
     return new AccessRejected("TOKEN_EXPIRED", `the token expired${expiry(error.payload)}: send a new one`);
-  if (error instanceof errors.JWTClaimValidationFailed) return explainClaim(error, audience);
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return new AccessRejected(
+      "TOKEN_REFUSED",
+      error.reason === "missing"
+        ? `the token lacks the claim ${error.claim}`
+        : `the token's claim ${error.claim} makes it invalid, now or always`,
+    );
   if (error instanceof errors.JWKSNoMatchingKey)
     return new AccessRejected(
       "UNKNOWN_KEY",
@@ -170,19 +244,6 @@ function explain(error: unknown, { audience }: OidcCredential<unknown>, setting:
   if (error instanceof errors.JOSEError)
     return new AccessRejected("TOKEN_REFUSED", "the token is not a readable signed JSON Web Token");
   return new AccessRejected("KEYS_UNAVAILABLE", "the issuer's key cannot be used: fix its key set");
-}
-
-function explainClaim(
-  { claim, reason, payload }: errors.JWTClaimValidationFailed,
-  audience: string,
-): AccessRejected {
-  if (claim === "aud")
-    return new AccessRejected(
-      "WRONG_AUDIENCE",
-      `the token is for ${show(payload.aud)}, and must be for ${show(audience)}: get one for that audience (in Kubernetes: set it in the projected volume)`,
-    );
-  if (reason === "missing") return new AccessRejected("TOKEN_REFUSED", `the token lacks the claim ${claim}`);
-  return new AccessRejected("TOKEN_REFUSED", `the token's claim ${claim} makes it invalid, now or always`);
 }
 
 function expiry({ exp }: JWTPayload): string {
@@ -246,7 +307,15 @@ const MOST_AGE = 86_400_000;
  */
 export function inlineKeys(keys: unknown): KeySource {
   checkPublic(keys);
-  return { key: createLocalJWKSet(usableKeys(keys)) };
+  const usable = usableKeys(keys);
+  const find = createLocalJWKSet(usable);
+  const ids = new Set(usable.keys.map(({ kid }) => kid));
+  return {
+    key: async (header, token) => {
+      if (typeof header.kid === "string" && !ids.has(header.kid)) throw NO_KEY;
+      return find(header, token);
+    },
+  };
 }
 
 /** Keys behind a URL. jose decides when to fetch them; `patientFetch` decides what it gets. */

@@ -1,5 +1,5 @@
 import { SignJWT, UnsecuredJWT } from "jose";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import {
   createOidcVerifier,
   inlineKeys,
@@ -136,5 +136,66 @@ describe("a token of a cluster's ServiceAccount", () => {
     await expect(both()(token)).rejects.toSatisfy(
       ({ message }: Error) => message.length < 500 && !message.includes(token.split(".")[2]!),
     );
+  });
+});
+
+describe("the verifications of one token", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+  /** The holders, or the code of the rejection, and how many signatures were verified. */
+  async function counted(known: ReturnType<typeof verifier>, token: string) {
+    const verify = vi.spyOn(crypto.subtle, "verify");
+    const result = await known(token).then(
+      (holders) => [...holders!],
+      ({ code }: Error & { code: string }) => code,
+    );
+    const count = verify.mock.calls.length;
+    verify.mockRestore();
+    return { result, count };
+  }
+  const each = (keys: readonly SigningKey[]) =>
+    verifier(...keys.map((key, index) => credential(`c${index}`, keysOf(key))));
+
+  it("are one at most, by the key that has the token's key id, in an issuer's name with many keys", async () => {
+    const keys = await Promise.all(Array.from({ length: 20 }, (_, index) => makeKey(`key-${index}`)));
+    const stranger = await makeKey("key-7");
+    const known = each(keys);
+    expect(await counted(known, await keys[7]!.token())).toEqual({ result: ["c7"], count: 1 });
+    expect(await counted(known, await stranger.token())).toEqual({ result: "UNKNOWN_KEY", count: 1 });
+    expect(await counted(known, await stranger.token({}, { kid: "none" }))).toEqual({
+      result: "UNKNOWN_KEY",
+      count: 0,
+    });
+  });
+
+  it("are none without a key id where the issuer's name has several keys, and one where it has one", async () => {
+    const withoutId = await east.token({}, { kid: undefined });
+    const refusal = { code: "UNKNOWN_KEY", message: expect.stringMatching(/names no key \(kid\)/) };
+    await expect(both()(withoutId)).rejects.toMatchObject(refusal);
+    expect(await counted(both(), withoutId)).toEqual({ result: "UNKNOWN_KEY", count: 0 });
+    const alone = verifier(credential("one", keysOf(east)), credential("two", keysOf(east)));
+    expect(await counted(alone, withoutId)).toEqual({ result: ["one", "two"], count: 1 });
+  });
+
+  it("are shared by credentials with the same keys, whose holders keep their order", async () => {
+    const shared = Array.from({ length: 20 }, (_, index) =>
+      credential(`s${index}`, keysOf(east), index % 10 === 3 ? {} : { subjects: [`other-${index}`] }),
+    );
+    const known = verifier(...shared, credential("west", keysOf(await makeKey("key-2"))));
+    expect(await counted(known, await east.token())).toEqual({ result: ["s3", "s13"], count: 1 });
+    expect(await counted(known, await east.token({ sub: "nobody" }))).toEqual({
+      result: "UNKNOWN_SUBJECT",
+      count: 1,
+    });
+  });
+
+  it("are four at most where more keys have one key id, which the message says", async () => {
+    const keys = await Promise.all(Array.from({ length: 6 }, () => makeKey("key-1")));
+    const known = each(keys);
+    expect((await counted(known, await keys[3]!.token())).result).toEqual(["c3"]);
+    const fifth = await keys[4]!.token();
+    expect(await counted(known, fifth)).toEqual({ result: "UNKNOWN_KEY", count: 4 });
+    await expect(known(fifth)).rejects.toThrow(/too many keys of the issuer have the token's key id/);
   });
 });
