@@ -1,7 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { TLSSocket } from "node:tls";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { NodeClient } from "../../src/hosts/node/access/node-admission.ts";
 import { identityOf, readAlternativeNames } from "../../src/hosts/node/access/node-authority.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { PushClient } from "../../src/worker/push-client.ts";
@@ -57,6 +59,22 @@ const put = async (clusterId: string, sent: Parameters<typeof send>[2]) => {
 };
 
 describe("a client certificate", () => {
+  it("is refused from the second after its last one, on a connection that began before", () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const certificate = new X509Certificate(east.cert);
+      const connection = { authorized: true, getPeerX509Certificate: () => certificate };
+      const client = new NodeClient(connection as unknown as TLSSocket, true);
+      const validTo = Date.parse(certificate.validTo);
+      vi.setSystemTime(validTo);
+      expect([client.certificate, client.certificateIdentity?.uris]).toEqual(["verified", [EAST]]);
+      vi.setSystemTime(validTo + 1000);
+      expect([client.certificate, client.certificateIdentity]).toEqual(["refused", undefined]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it.each([true, false])("is accepted for its own cluster only (HTTP/2: %s)", async (http2) => {
     expect((await put("east", { client: east, http2 }))[0]).toBe(200);
     expect((await put("east", { client: next, http2 }))[0]).toBe(200);

@@ -135,6 +135,9 @@ export async function loadAccess(config: ServeConfig, files: WatchedFiles, logge
   };
 }
 
+/** When the client certificate of a connection expires, in Unix milliseconds. */
+const expiries = new WeakMap<object, number>();
+
 /** The client of a request on Node; members are computed when they are read. */
 export class NodeClient implements Client {
   readonly isOfConnection: boolean;
@@ -153,8 +156,12 @@ export class NodeClient implements Client {
   get certificate(): "none" | "refused" | "verified" {
     const socket = this.#socket as Partial<TLSSocket>;
     // Node 20 calls a resumed TLS 1.3 session authorized even if its client never had a certificate.
-    if (socket.getPeerX509Certificate?.() === undefined) return "none";
-    return socket.authorized === true ? "verified" : "refused";
+    const certificate = socket.getPeerX509Certificate?.();
+    if (certificate === undefined) return "none";
+    // The handshake's verdict is as old as the connection, or as the session that it resumed.
+    const expiry = expiries.get(socket) ?? Date.parse(certificate.validTo);
+    expiries.set(socket, expiry);
+    return socket.authorized === true && Date.now() <= expiry ? "verified" : "refused";
   }
 
   get certificateIdentity(): CertificateIdentity | undefined {
