@@ -103,16 +103,36 @@ export class WatchedFiles {
     return () => value;
   }
 
-  /** Reads all again, in the order in which they were watched. @returns whether one changed @throws {UsageError} the first error, after all were read */
+  /**
+   * Watches each on its own: one that cannot be read keeps its last value, and the others change.
+   * @returns a function that returns the last contents
+   * @throws {UsageError} the first error of `read`
+   */
+  async watchEach<Item, Content>(
+    items: readonly Item[],
+    read: (item: Item) => Promise<Content>,
+  ): Promise<() => Content[]> {
+    const watched = items.map((item) =>
+      this.watch(
+        () => read(item),
+        (content) => content,
+      ),
+    );
+    const current = await Promise.all(watched);
+    return () => current.map((content) => content());
+  }
+
+  /** Reads all again, in the order in which they were watched. @returns whether one changed @throws {Error} that names all which failed, after all were read */
   async refresh(): Promise<boolean> {
     let hasChanged = false;
-    const errors: unknown[] = [];
+    const errors: Error[] = [];
     for (const reader of this.#readers)
       try {
         if (await reader()) hasChanged = true;
       } catch (error) {
-        errors.push(error);
+        errors.push(error as Error);
       }
+    if (errors.length > 1) throw new AggregateError(errors, errors.map(({ message }) => message).join("; "));
     if (errors.length > 0) throw errors[0];
     return hasChanged;
   }

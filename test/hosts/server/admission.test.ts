@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { AccessControl } from "../../../src/access/admission.ts";
 import { loadAdmission } from "../../../src/hosts/node/access/node-admission.ts";
-import { openIssuers } from "../../../src/hosts/node/access/node-authority.ts";
+import { loadAuthority, openIssuers } from "../../../src/hosts/node/access/node-authority.ts";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
 import { WatchedFiles } from "../../../src/hosts/node/files.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
@@ -164,6 +164,30 @@ describe("files of rules", () => {
     writeFileSync(join(folder, "a.token"), "");
     await expect(files.refresh()).rejects.toThrow("a.token is empty");
     expect(await isKnown(known, "Bearer second")).toBe(true);
+  });
+
+  it("keep each the last value of its own rule or credential: one that cannot be read holds back no other, and the error names all", async () => {
+    const folder = gateways.folder();
+    const inFolder = (name: string) => join(folder, `${name}.token`);
+    const write = (texts: Record<string, string>) => {
+      for (const [name, text] of Object.entries(texts)) writeFileSync(inFolder(name), text);
+    };
+    write({ east: "east-1", west: "west-1", ops: "ops-1", shop: "shop-1" });
+    files = new WatchedFiles();
+    const issuers = await openIssuers([], files, () => {});
+    const credentials = ["east", "west"].map((clusterId) => ({ clusterId, tokenFile: inFolder(clusterId) }));
+    const pushing = await loadAuthority(credentials, "push.credentials", files, issuers);
+    const config = join(folder, "gateway.json");
+    const rules = ["ops", "shop"].map((name) => ({ name, bearer: [{ tokenFile: `${name}.token` }] }));
+    writeFileSync(config, JSON.stringify({ access: { rules } }));
+    const known = await loadAdmission(readServeConfig({ config }), files, issuers);
+
+    write({ east: "", west: "west-2", ops: "", shop: "shop-2" });
+    await expect(files.refresh()).rejects.toThrow(/east\.token is empty.*; .*ops\.token is empty/);
+    const clusters = async (token: string) => [...(await pushing.clustersOf(`Bearer ${token}`))!];
+    expect(await Promise.all(["east-1", "west-1", "west-2"].map(clusters))).toEqual([["east"], [], ["west"]]);
+    const isAdmitted = (token: string) => isKnown(known, `Bearer ${token}`);
+    expect(await Promise.all(["ops-1", "shop-1", "shop-2"].map(isAdmitted))).toEqual([true, false, true]);
   });
 
   it("may hold several tokens, one a line, all of which are valid", async () => {

@@ -28,9 +28,10 @@ export async function loadAdmission(
 ) {
   const clientAddress = createClientAddress(clients);
   const rules = createAccessRules(publicScope(access), access.rules);
+  const rulesNow = await files.watchEach(access.rules, readFilesOf);
   const current = await files.watch(
     // With other keys of an issuer, tokens that the old ones verified are not remembered.
-    async () => ({ held: await Promise.all(access.rules.map(readFilesOf)), keys: issuers.current() }),
+    async () => ({ held: rulesNow(), keys: issuers.current() }),
     ({ held }) => {
       const credentials = held.map((rule) => ruleCredentials(rule, issuers.keysOf));
       const admit = createAdmit({

@@ -37,9 +37,10 @@ export async function loadAuthority(
     ...credential,
     name: credential.name ?? `${setting}[${index}]`,
   }));
+  const credentialsNow = await files.watchEach(named, readCredential);
   const current = await files.watch(
     // With other keys of an issuer, tokens that the old ones verified are not remembered.
-    async () => ({ list: (await Promise.all(named.map(readCredential))).flat(), keys: issuers.current() }),
+    async () => ({ list: credentialsNow().flat(), keys: issuers.current() }),
     ({ list }) => {
       const shared = describeShared(list);
       // A list of hashes may mean it: queries with such a token name their cluster by the EDNS option.
