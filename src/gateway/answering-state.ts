@@ -352,7 +352,10 @@ export class AnsweringState {
 
   #clusterStatus(clusterId: string, scope: KeyedScope): ClusterStatus {
     const live = this.#live.get(clusterId);
-    const { instance: _, degraded = [], ...meta } = live ?? this.#expired.get(clusterId)!;
+    const { instance: _, degraded: reported = [], ...meta } = live ?? this.#expired.get(clusterId)!;
+    // What a worker cannot read may not exist in the scope.
+    const isWhole = scope.filter === undefined;
+    const degraded = isWhole ? reported : reported.map(({ reason, since }) => ({ reason, since }));
     const contention = this.#parts.contentionOf?.(clusterId);
     const all =
       contention === undefined

@@ -73,3 +73,13 @@ it("a restarted gateway still knows it, and does not log it again", async () => 
   });
   expect(restarted.reports()).toEqual([]);
 });
+
+it("a scope that hides something has no subjects of reports, which may not exist there", async () => {
+  const scope = { namespaces: ["shop"] };
+  const { gateway } = open({ scopes: [scope] });
+  await putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 90, degraded: [FORBIDDEN] });
+  const reportsIn = ({ clusters }: ReturnType<typeof gateway.everything.status>) =>
+    clusters.flatMap(({ degraded = [] }) => degraded.map(({ reason, subject }) => [reason, subject]));
+  expect(reportsIn(gateway.everything.status())).toEqual([["RBAC_FORBIDDEN", "services"]]);
+  expect(reportsIn(gateway.within(scope).status())).toEqual([["RBAC_FORBIDDEN", undefined]]);
+});
