@@ -193,7 +193,10 @@ export class DatabaseEntries {
     const exists = createClaimFilter(this.#rows, this.#filter, bucket, (key) => this.isExported(key));
     const on = (hex: string, judgeImport?: ClaimJudge): readonly AddressClaim[] => {
       // Those of other bases have no place in an order: they count as far as the compiled names of the scope want the address, which do not have what is hidden.
-      const judge: ClaimJudge = (claim) => (claim.basis === "import" ? judgeImport?.(claim) : true);
+      const judge: ClaimJudge = (claim) => {
+        if (claim.basis === "export") return undefined;
+        return claim.basis === "import" ? judgeImport?.(claim) : true;
+      };
       const claims = rows.flatMap(({ cluster, text }) =>
         // Most rows have other addresses.
         text.includes(hex) ? readClaims(cluster, claimsOf(cluster, text), hex) : [],

@@ -37,9 +37,9 @@ export function keysOfPod(pod: string): string[] {
   return bytes === undefined ? [pod] : podLabels(bytes).map((label) => `${namespaceOf(pod)}/${label}`);
 }
 
-/** Where the addresses of claims come from. */
+/** Where the addresses of claims come from: by its own export a cluster reports endpoints, or what its ServiceImport has. */
 const SOURCES: Readonly<Record<Basis, readonly VisibleAddressSource[]>> = {
-  export: ["Endpoint"],
+  export: ["ClusterSetIP", "Endpoint"],
   import: ["ClusterSetIP", "Endpoint"],
   other: ["ClusterSetIP", "Endpoint"],
   local: ["ClusterIP", "Endpoint"],
