@@ -175,10 +175,10 @@ export class DatabaseEntries {
     return has;
   }
 
-  /** The services for which clusters report an address that could have its reverse name. @param judgeImport says of imports that their entries need not be read */
-  claimsOn(address: Uint8Array, judgeImport?: ClaimJudge): readonly AddressClaim[] {
+  /** The services for which clusters report an address that could have its reverse name. @param judgeOrdered says of exports and imports that their entries need not be read */
+  claimsOn(address: Uint8Array, judgeOrdered?: ClaimJudge): readonly AddressClaim[] {
     const hex = hexOf(address);
-    return this.claimsIn(claimBucket(hex)).on(hex, judgeImport);
+    return this.claimsIn(claimBucket(hex)).on(hex, judgeOrdered);
   }
 
   /** What clusters report of the addresses of a bucket: how many clusters, and for which services each address. */
@@ -191,12 +191,10 @@ export class DatabaseEntries {
       return claims;
     };
     const exists = createClaimFilter(this.#rows, this.#filter, bucket, (key) => this.isExported(key));
-    const on = (hex: string, judgeImport?: ClaimJudge): readonly AddressClaim[] => {
+    const on = (hex: string, judgeOrdered?: ClaimJudge): readonly AddressClaim[] => {
       // Those of other bases have no place in an order: they count as far as the compiled names of the scope want the address, which do not have what is hidden.
-      const judge: ClaimJudge = (claim) => {
-        if (claim.basis === "export") return undefined;
-        return claim.basis === "import" ? judgeImport?.(claim) : true;
-      };
+      const isOrdered = ({ basis }: Parameters<ClaimJudge>[0]) => basis === "export" || basis === "import";
+      const judge: ClaimJudge = (claim) => (isOrdered(claim) ? judgeOrdered?.(claim) : true);
       const claims = rows.flatMap(({ cluster, text }) =>
         // Most rows have other addresses.
         text.includes(hex) ? readClaims(cluster, claimsOf(cluster, text), hex) : [],

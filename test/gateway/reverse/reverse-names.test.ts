@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
+import type { Visibility } from "../../../src/merge/visibility.ts";
 import { claimsOn } from "../../database/claims-on.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
 import { type AddressKind, HOUR, importing, ReverseWorld, reporting } from "./reverse-world.ts";
@@ -26,6 +27,14 @@ describe.each<[AddressKind, string, string]>([
       expect(world.owner(V4)).toBe(hers.replace("db", "anew"));
     },
   );
+
+  it("is there in a scope with such addresses, and not in one without", async () => {
+    const scopes: Visibility[] = [{ addressSources: ["Endpoint"] }, { addressSources: ["ClusterSetIP"] }];
+    const world = new ReverseWorld(scopes);
+    await world.put(east(V4));
+    const owners = scopes.map((scope) => world.owner(V4, undefined, scope));
+    expect(owners).toEqual(kind === "headless" ? [hers, undefined] : [undefined, hers]);
+  });
 
   it("stays with a cluster that moves the address in a push of several transactions", async () => {
     const world = new ReverseWorld();
