@@ -52,18 +52,19 @@ export function renewed(
   return { ...meta, ...leasedAt(now, terms, meta.instance) };
 }
 
-/** Milliseconds until another report of a cluster is logged: a worker may report something else with each request. */
-const REPORT_AGAIN = 60_000;
+/** Reports of a cluster that are logged in so many milliseconds: a worker may report something else with each request. */
+const MOST_REPORTS = 10;
+const REPORTS_WINDOW = 60_000;
 
 /** A worker's report, as it is held. */
 type Report = Pick<ClusterMeta, "degraded">;
 
-/** Logs what workers report, when it is something else than what was logged last: of each cluster at most once in a minute. */
+/** Logs what workers report, when it is something else than what was logged last: of each cluster at most ten in a minute. */
 export class ReportLog {
   readonly #clock: Pick<Clock, "now">;
   readonly #onEvent: OnGatewayEvent;
   /** By cluster: what was logged last. */
-  readonly #logged = new Map<string, Report & { readonly at: number }>();
+  readonly #logged = new Map<string, Report & { readonly from: number; readonly count: number }>();
 
   constructor(clock: Pick<Clock, "now">, onEvent: OnGatewayEvent) {
     this.#clock = clock;
@@ -74,9 +75,11 @@ export class ReportLog {
   take(clusterId: string, before: Report, { degraded = [] }: Report): void {
     const at = this.#clock.now();
     const last = this.#logged.get(clusterId);
-    if (last !== undefined && at - last.at < REPORT_AGAIN) return;
+    const isSame = last !== undefined && at - last.from < REPORTS_WINDOW;
+    const { from, count } = isSame ? last : { from: at, count: 0 };
+    if (count === MOST_REPORTS) return;
     if (degradationKey((last ?? before).degraded ?? []) === degradationKey(degraded)) return;
-    this.#logged.set(clusterId, { degraded, at });
+    this.#logged.set(clusterId, { degraded, from, count: count + 1 });
     const report = degraded.map(({ since: _, ...degradation }) => degradation);
     this.#onEvent(
       report.length === 0

@@ -63,11 +63,10 @@ export function answerInZone(
     const ownView = names.viewOf(viewName);
     const list = names.setListOf(node, ownView);
     if (list === 0 || heap[list] === 0) return negative(writer, ResponseCode.NOERROR);
-    const alias = findSet(heap, list, RecordType.CNAME);
-    if (query.type === RecordType.ANY)
-      return alias === 0 ? minimalAny(writer) : answerSet(writer, names, alias, ownView);
+    if (query.type === RecordType.ANY) return minimalAny(writer);
     const set = findSet(heap, list, query.type);
     if (set !== 0) return answerSet(writer, names, set, ownView);
+    const alias = findSet(heap, list, RecordType.CNAME);
     if (alias === 0) return negative(writer, ResponseCode.NOERROR);
     const isLoop = followed.some((one) => one.names === names && one.node === node);
     if (followed.length === MOST_ALIASES || isLoop) return positive(writer);
