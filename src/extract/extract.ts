@@ -1,8 +1,9 @@
 import { equalJson } from "../snapshot/json-value.ts";
 import type { ClusterSnapshot, ClusterZone, Finding } from "../snapshot/schema.ts";
+import { BoundedFindings } from "./bounded-findings.ts";
 import { ExtractedState } from "./extracted-state.ts";
 import { compareText } from "./fields.ts";
-import { BoundedFindings, FindingCollector, type Report } from "./findings.ts";
+import { FindingCollector, type Report } from "./findings.ts";
 import type {
   ClusterProperty,
   EndpointSlice,

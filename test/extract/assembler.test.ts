@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { MOST_FINDINGS } from "../../src/extract/bounded-findings.ts";
 import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
-import { MOST_FINDINGS } from "../../src/extract/findings.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import type { ClusterSnapshot, Endpoint } from "../../src/snapshot/schema.ts";
 import {
