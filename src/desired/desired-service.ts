@@ -373,8 +373,9 @@ function slicePorts(
   const byName = new Map<string, SlicePort>();
   for (const given of ports) {
     const { name: own, protocol, port } = withProtocol(given);
-    const appProtocol = union.find(({ name }) => names.get(own)?.includes(name) ?? name === own)?.appProtocol;
-    for (const name of names.get(own) ?? [own])
+    const inSlice = names.get(own) ?? [own];
+    const appProtocol = union.find(({ name }) => inSlice.includes(name))?.appProtocol;
+    for (const name of inSlice)
       if (!byName.has(name) && isUsable({ name, protocol, port }))
         byName.set(name, { name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) });
   }

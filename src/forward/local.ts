@@ -100,7 +100,7 @@ function writeSoa(writer: MessageWriter, apexAt: number, ttl: number): void {
 }
 
 /** How the gateway itself answers names at and below a zone: with loopback addresses, or with NXDOMAIN. */
-type LocalKind = "loopback" | "reverse" | "nxdomain" | "own";
+type LocalKind = "loopback" | "nxdomain" | "own";
 
 /** The zone of a name that is never forwarded. */
 interface LocalZone {
@@ -116,12 +116,10 @@ const range = (first: number, last: number) =>
  * Names that have a meaning only inside a host or a network, and whose queries would reveal facts about it: the special-use names that
  * resolvers answer themselves, and the locally served zones of the IANA registry, without `localhost`. They get NXDOMAIN.
  */
-const LOCALLY_SERVED: readonly string[] =
+const LOCALLY_SERVED: readonly string[] = [
   // RFC 6761 sections 6.2 and 6.4, RFC 6762 section 22.1, RFC 7686 section 2, RFC 8375 section 4, RFC 9476 section 2, RFC 9462 section 6.4,
   // RFC 9665 section 9.1
-  "test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" ");
-/** The same of reverse names. */
-const LOCALLY_SERVED_REVERSE: readonly string[] = [
+  ..."test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" "),
   // RFC 6303 section 4.1 and 4.2, RFC 7793
   ...["10", "168.192", "0", "127", "254.169", "2.0.192", "100.51.198", "113.0.203", "255.255.255.255"]
     .concat(range(16, 31).map((byte) => `${byte}.172`))
@@ -160,7 +158,6 @@ export class LocalZones {
   constructor({ own, also, except }: LocalZoneSettings) {
     // RFC 6761 section 6.3
     this.#kinds.set(keyOf("localhost"), "loopback");
-    for (const zone of LOCALLY_SERVED_REVERSE) this.#kinds.set(keyOf(zone), "reverse");
     for (const zone of [...LOCALLY_SERVED, ...also]) this.#kinds.set(keyOf(zone), "nxdomain");
     for (const zone of except) this.#kinds.set(keyOf(zone), "forwarded");
     for (const zone of own) this.#kinds.set(keyOf(zone), "own");

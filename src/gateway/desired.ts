@@ -218,6 +218,7 @@ export class DesiredFeed implements ScopeFollower {
     for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.touch(`${namespace}/`);
   }
 
+  /** Services that a cluster says that it cannot export, and those of which it said so and has a line. @param row a `findingsKey` */
   #invalidAt(world: KeyWorld, clusterId: string, row: string): Iterable<string> {
     const name = `${clusterId} ${row}`;
     const said = this.#invalid.get(name) ?? [];

@@ -88,7 +88,7 @@ export class Gateway {
   readonly #contentions = new Map<string, Contention>();
   /** Clusters whose expiry is being written. */
   readonly #expiring = new Set<string>();
-  #isExpiring = false;
+  #isWritingExpiries = false;
   #isClosed = false;
 
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
@@ -373,14 +373,14 @@ export class Gateway {
   /** Writes into the database that leases expired. What could not be written is tried again with the next change. */
   #writeExpiries(): void {
     // Each may be applied at once, which calls this again.
-    if (this.#isExpiring) return;
-    this.#isExpiring = true;
+    if (this.#isWritingExpiries) return;
+    this.#isWritingExpiries = true;
     for (const [cluster] of this.state.unwrittenExpiries()) {
       if (this.#expiring.has(cluster)) continue;
       this.#expiring.add(cluster);
       void this.#attempt({ kind: "expiry", cluster }).finally(() => this.#expiring.delete(cluster));
     }
-    this.#isExpiring = false;
+    this.#isWritingExpiries = false;
   }
 
   /** Takes over what was applied to the database, whichever gateway took it. */

@@ -52,8 +52,9 @@ export function renewed(
   return { ...meta, ...leasedAt(now, terms, meta.instance) };
 }
 
-/** Reports of a cluster that are logged in so many milliseconds: a worker may report something else with each request. */
+/** Reports of a cluster that are logged in a window, at most: a worker may report something else with each request. */
 const MOST_REPORTS = 10;
+/** Milliseconds. */
 const REPORTS_WINDOW = 60_000;
 
 /** A worker's report, as it is held. */
@@ -63,7 +64,7 @@ type Report = Pick<ClusterMeta, "degraded">;
 export class ReportLog {
   readonly #clock: Pick<Clock, "now">;
   readonly #onEvent: OnGatewayEvent;
-  /** By cluster: what was logged last. */
+  /** By cluster: what was logged last, when its window began, and how many reports of the window were logged. */
   readonly #logged = new Map<string, Report & { readonly from: number; readonly count: number }>();
 
   constructor(clock: Pick<Clock, "now">, onEvent: OnGatewayEvent) {
@@ -71,12 +72,12 @@ export class ReportLog {
     this.#onEvent = onEvent;
   }
 
-  /** Takes the report of each request, so that one which came too soon is logged with a later one that still has it. @param before the report before */
+  /** Takes the report of each request, so that one above the limit is logged with a later one that still has it. @param before the report before */
   take(clusterId: string, before: Report, { degraded = [] }: Report): void {
     const at = this.#clock.now();
     const last = this.#logged.get(clusterId);
-    const isSame = last !== undefined && at - last.from < REPORTS_WINDOW;
-    const { from, count } = isSame ? last : { from: at, count: 0 };
+    const isInWindow = last !== undefined && at - last.from < REPORTS_WINDOW;
+    const { from, count } = isInWindow ? last : { from: at, count: 0 };
     if (count === MOST_REPORTS) return;
     if (degradationKey((last ?? before).degraded ?? []) === degradationKey(degraded)) return;
     this.#logged.set(clusterId, { degraded, from, count: count + 1 });

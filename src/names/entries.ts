@@ -37,13 +37,9 @@ export function keysOfPod(pod: string): string[] {
   return bytes === undefined ? [pod] : podLabels(bytes).map((label) => `${namespaceOf(pod)}/${label}`);
 }
 
-/** Where the addresses of claims come from: by its own export a cluster reports endpoints, or what its ServiceImport has. */
-const SOURCES: Readonly<Record<Basis, readonly VisibleAddressSource[]>> = {
-  export: ["ClusterSetIP", "Endpoint"],
-  import: ["ClusterSetIP", "Endpoint"],
-  other: ["ClusterSetIP", "Endpoint"],
-  local: ["ClusterIP", "Endpoint"],
-};
+/** Where the addresses of claims for services of the clusterset come from, also by a cluster's own export; and for those of its own zone. */
+const CLUSTERSET_SOURCES: readonly VisibleAddressSource[] = ["ClusterSetIP", "Endpoint"];
+const LOCAL_SOURCES: readonly VisibleAddressSource[] = ["ClusterIP", "Endpoint"];
 
 /** Whether a claim exists, as far as something else than its entry says. */
 export type ClaimJudge = (claim: Pick<Claim, "cluster" | "name" | "basis">) => boolean | undefined;
@@ -94,7 +90,7 @@ export function createClaimFilter(
     const { cluster, name, basis } = claim;
     if (!filter.hasCluster(cluster) || !filter.hasNamespace(namespaceOf(name))) return false;
     if (!filter.mayHaveAddress(bytesOf(hex))) return false;
-    const isShown = filter.hasSources(SOURCES[basis]);
+    const isShown = filter.hasSources(basis === "local" ? LOCAL_SOURCES : CLUSTERSET_SOURCES);
     if (isShown === false || (isShown && isCertain[basis])) return isShown;
     const judged = judge?.(claim);
     if (judged !== undefined) return judged;

@@ -160,10 +160,10 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
       plan.kind === "cluster-local"
         ? this.entries.keysOf(plan.cluster.clusterId, Kind.service, namespace!)
         : this.entries.serviceKeys(namespace, true);
+    const kind = unitKind(planned);
     let [count, bytes, characters] = [0, 0, 0];
     for (const reported of keys) {
       const key = `${namespaceOf(reported)}/${nameOf(reported).toLowerCase()}`;
-      const kind = unitKind(planned);
       // Many small services take as long as a large one.
       if (this.#cache.isLent === true && this.#cache.get(`${kind} ${key}`) === undefined) {
         characters += this.entries.charactersOf(key);

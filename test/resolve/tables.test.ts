@@ -408,28 +408,6 @@ describe("localities", () => {
         for (const address of addressesIn(world, service, place)) expect(address).not.toMatch(/^10\./);
     });
 
-    it("has the endpoints of the oldest export first, and those whose hostnames differ in case under one name", () => {
-      const shard = (clusterId: string, month: string, ...members: Endpoint[]) =>
-        snapshot(clusterId, {
-          namespaces: { myns: {} },
-          exports: {
-            "myns/pets": exported({
-              exportedAt: `2026-${month}-01T00:00:00Z`,
-              headless: true,
-              endpoints: endpoints(...members),
-            }),
-          },
-        });
-      const younger = shard("east", "06", { address: "10.1.0.1" });
-      const upper = { address: "10.2.0.1", hostname: "POD-0" };
-      const older = shard("west", "01", upper, { address: "10.2.0.2", hostname: "pod-0" });
-      const context = compileWorld([younger, older], { federations });
-      const pets = "pets.myns.myfederation.svc.federation";
-      const addressesOf = (name: string) => ask(context, name, "A").answer.map((text) => text.split(" ")[3]);
-      expect(addressesOf(pets).at(-1)).toBe("10.1.0.1");
-      expect(addressesOf(`pod-0.west.${pets}`)).toEqual(["10.2.0.1", "10.2.0.2"]);
-    });
-
     it("removes a shard whose lease expired, and bounds the TTL until then", () => {
       const leases = leasesUntil((clusterId) => (clusterId === "baz" ? 2500 : Number.POSITIVE_INFINITY));
       expect(ask({ ...world, leases, view: localityView(eu) }, service, "A").answer[0]).toContain(
