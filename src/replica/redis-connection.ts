@@ -22,7 +22,7 @@ import {
 const MOST_WAIT = 5000;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MOST_PAUSE = 1000;
-/** How often Sentinels are asked for the master, in milliseconds: for some seconds the one that they replaced may take writes that will be lost. */
+/** How often the gateway requests the master from Sentinels, in milliseconds: for some seconds the replaced one may take writes that will be lost. */
 const WATCH_EVERY = 250;
 /** How many nodes of a Cluster may pass on one command. */
 const MOST_MOVES = 5;
@@ -50,7 +50,7 @@ export class RedisConnection {
     [this.#finder, this.#options] = readAddress(address);
   }
 
-  /** @throws {StoreError} STORE_FAILED if the engine cannot be reached */
+  /** @throws {StoreError} STORE_FAILED if the engine cannot be reached, or may evict keys */
   static async open(address: RedisAddress): Promise<RedisConnection> {
     const connection = new RedisConnection(address);
     for (let left = connection.#finder.nodes; ; left--) {
@@ -141,6 +141,7 @@ export class RedisConnection {
   async #verify(client: Client, { host, port }: Endpoint): Promise<void> {
     // A server that is halted, that reads its data yet, or that demands a certificate, accepts the connection.
     await client.ping();
+    refuseEviction(await client.info("memory"));
     // For a while after a failover Sentinels may report the old master, which is a replica by then.
     if (this.#finder.isWatched && !/^role:master/m.test(await client.info("replication")))
       throw new Error(`${host}:${port} is a replica`);
@@ -214,6 +215,7 @@ function readAddress(address: RedisAddress): [Finder, ClientOptions] {
 }
 
 function describe(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
   if (error instanceof ErrorReply) return describeReply(error);
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   return engineFailed(code ?? messageOf(error));
@@ -223,9 +225,8 @@ function describe(error: unknown): StoreError {
  * An engine that evicts keys would forget clusters without a word. `INFO` is there where providers do not allow `CONFIG`.
  * @throws {StoreError} STORE_FAILED if it may evict keys
  */
-export async function refuseEviction(connection: RedisConnection): Promise<void> {
-  const facts = await connection.run((client) => client.info("memory"));
-  const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1];
+function refuseEviction(memory: string): void {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
   if (policy === "noeviction") return;
   throw new StoreError(
     "STORE_FAILED",

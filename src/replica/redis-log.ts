@@ -3,7 +3,7 @@ import { rowSum } from "../database/reader.ts";
 import type { ChangedRows, ClaimRow, PartRow, RowChange } from "../database/row-change.ts";
 import { StoreError } from "../database/store-error.ts";
 import type { RedisAddress } from "./redis-address.ts";
-import { RedisConnection, refuseEviction } from "./redis-connection.ts";
+import { RedisConnection } from "./redis-connection.ts";
 import { script } from "./redis-servers.ts";
 import { rowSumOf } from "./replicated-database.ts";
 import type { LogDraft, LogEntry, LogHead, SharedCluster, SharedLog } from "./shared-log.ts";
@@ -50,7 +50,6 @@ export class RedisLog implements SharedLog {
   static async open(address: RedisAddress, prefix: string): Promise<RedisLog> {
     const connection = await RedisConnection.open(address);
     try {
-      await refuseEviction(connection);
       return new RedisLog(connection, await RedisConnection.open(address), keysBelow(prefix));
     } catch (error) {
       connection.close();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Kind } from "../../../src/database/places.ts";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
 import { append, changeTo, clusterAt, rowsOf } from "../../replica/contract.ts";
+import { eventually } from "../harness/answers.ts";
 import { freePort } from "../servers/ports.ts";
 import { startRedis } from "../servers/redis.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
@@ -95,6 +96,19 @@ test("an engine without memory takes no change, and takes changes again when it 
   await logs.redis.run("CONFIG", "SET", "maxmemory", "0");
   expect(await logs.onKey(prefix, "XLEN", "log")).toBe(1);
   expect(await append(log, changeTo(clusterAt(2)), clusterAt(1))).toBe(2);
+  log.close();
+});
+
+test("an engine that may evict keys by now is not used after a lost connection, until it keeps them again", async () => {
+  const prefix = logs.newPrefix();
+  const log = await logs.open(prefix);
+  await append(log, changeTo(clusterAt(1)));
+  await logs.redis.run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+  await logs.redis.run("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+  const head = () => log.head(1).catch((error: Error) => error.message);
+  await eventually(head).toContain("noeviction");
+  await logs.redis.run("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  await eventually(head).toMatchObject({ position: 1 });
   log.close();
 });
 
