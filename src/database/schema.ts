@@ -69,7 +69,7 @@ export interface ClusterRow {
 }
 
 /** The version of the tables. A database of another version is emptied: workers push again. */
-export const DATABASE_VERSION = 3;
+export const DATABASE_VERSION = 4;
 
 const TABLES = ["entry", "claim", "cluster", "log", "happened", "meta"] as const;
 

@@ -148,10 +148,15 @@ export class Writer {
       this.#note("", "load", 0, []);
       if (founding !== undefined) this.#sql.meta.run("founding", founding);
       this.#sql.meta.run("log", log);
-      this.#sql.meta.run("entry", mark.id);
+      this.#mark(mark);
       this.#sql.meta.run("loads", String(Number(this.reader.meta("loads") ?? 0) + 1));
     });
     this.#readLatest();
+  }
+
+  /** The newest entry of a shared log that was applied; its position is another one than the reader's after a change that no entry made. */
+  get mark(): LogMark {
+    return JSON.parse(this.reader.meta("entry") ?? '{"position":0,"id":""}');
   }
 
   /** Sets a single value. */
@@ -175,7 +180,7 @@ export class Writer {
       const change = plan();
       this.#rows.write(change);
       this.#found(change.founding);
-      if (mark !== undefined) this.#sql.meta.run("entry", mark.id);
+      if (mark !== undefined) this.#mark(mark);
       const { keys, isWide, cluster } = change;
       return { position: this.#log(change, mark), keys, isWide, cluster };
     });
@@ -183,7 +188,11 @@ export class Writer {
     return applied;
   }
 
-  /** A first day that is over stays so, whatever another gateway decided before it knew. */
+  #mark({ position, id }: LogMark): void {
+    this.setMeta("entry", JSON.stringify({ position, id }));
+  }
+
+  /** A first day that has ended stays so, whatever another gateway decided before it knew. */
   #found(founding: string | undefined): void {
     if (founding === undefined || founding === this.reader.meta("founding")) return;
     if (this.reader.founding()?.over !== true) this.#sql.meta.run("founding", founding);
@@ -228,7 +237,7 @@ function someServices({ isCleared, keys, entries }: RowChange): string[] {
   return [...services];
 }
 
-/** Entries or rows of one transaction, and characters of them beyond which it has no more. */
+/** Entries or rows of one transaction, and characters of them after which it has no more. */
 export const MOST_ROWS = 256;
 export const MOST_CHARACTERS = 1024 * 1024;
 /** Addresses that the entries of one transaction claim or give up, about: 2,000 take some 40 ms. */

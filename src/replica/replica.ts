@@ -1,7 +1,7 @@
 import type { Change } from "../database/prepare.ts";
 import type { ClusterRow } from "../database/schema.ts";
 import { messageOf, StoreError } from "../database/store-error.ts";
-import { type Event, StaleChange } from "../database/writer.ts";
+import { DamagedCluster, type Event, StaleChange } from "../database/writer.ts";
 import type { ChangeFollower, OrderParts, SharedOrder } from "../gateway/change-order.ts";
 import { unixTime } from "../gateway/clock.ts";
 import type { StoreTrouble } from "../gateway/gateway-types.ts";
@@ -131,6 +131,7 @@ export class Replica implements SharedOrder {
       } catch (error) {
         if (this.#isClosed) return;
         this.#isChecked = false;
+        this.#mustReload ||= error instanceof DamagedCluster;
         this.#say(messageOf(error));
         const pause = Math.min(SHORTEST_PAUSE * 2 ** Math.min(failures++, 10), LONGEST_PAUSE);
         await this.#pause(Math.ceil(pause * (0.5 + Math.random() / 2)), false);

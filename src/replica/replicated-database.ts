@@ -1,5 +1,6 @@
 import type { Database } from "../database/driver.ts";
 import { sumOf } from "../database/driver.ts";
+import { Reader } from "../database/reader.ts";
 import {
   type ChangedRows,
   type ClaimRow,
@@ -47,8 +48,7 @@ export class ReplicatedDatabase {
     const { reader } = parts.writer;
     this.#steps = new RowSteps(parts.database, parts.writer);
     this.#log = reader.meta("log") ?? "";
-    const id = reader.meta("entry") ?? "";
-    this.#mark = id === "" ? { position: 0, id } : { position: reader.position(), id };
+    this.#mark = parts.writer.mark;
   }
 
   /** Of the newest entry that was applied. */
@@ -67,8 +67,9 @@ export class ReplicatedDatabase {
       if (head.next?.position !== position + 1) return "trimmed";
       if (head.next.before !== id) return "lost";
     }
-    // What is there of half an entry is that of no position.
-    if (this.#steps.halfWritten !== undefined) return "trimmed";
+    // What is there of half an entry, or after a damaged row, is that of no position.
+    if (this.#steps.halfWritten !== undefined || this.#parts.writer.reader.position() !== position)
+      return "trimmed";
     if (head.log !== "") this.#setLog(head.log);
     return "follows";
   }
@@ -137,9 +138,10 @@ export class ReplicatedDatabase {
 
   /** Adds clusters to the log of which it lost the newest state. */
   async #restore(): Promise<void> {
-    const { log, writer } = this.#parts;
+    const { log, database } = this.#parts;
     const theirs = new Map((await log.clusters()).map((cluster) => [cluster.id, cluster]));
-    for (const row of writer.reader.clusters()) {
+    // A cluster whose own row is damaged has nothing to add.
+    for (const row of new Reader(database, () => {}).clusters()) {
       const their = theirs.get(row.id);
       const change = this.#restored(row, their);
       // Where another gateway was faster, the log has its state.
@@ -246,9 +248,9 @@ export class RowSteps {
 
   /** The cluster of which half an entry is written, also after a crash; undefined for none. */
   get halfWritten(): string | undefined {
-    const { reader } = this.#writer;
+    const { reader, mark } = this.#writer;
     const [position, cluster] = (reader.meta(IN_STEPS) ?? "0").split(" ");
-    return Number(position) > reader.position() ? cluster : undefined;
+    return Number(position) > mark.position ? cluster : undefined;
   }
 
   /** Writes what an entry makes of rows. */

@@ -134,6 +134,30 @@ describe("gateways that share a log", () => {
     expect(one.events).toContainEqual({ event: "log-reloaded", lost: false });
   });
 
+  test.each([
+    { what: "while they run", restarts: false, isLost: false },
+    { what: "before they start", restarts: true, isLost: false },
+    { what: "while they run, and the log loses everything", restarts: false, isLost: true },
+    { what: "before they start, and the log loses everything", restarts: true, isLost: true },
+  ])("go on with other clusters where a cluster's own row is damaged $what", async ({ restarts, isLost }) => {
+    const { members, log } = await start(1);
+    const { generation } = await putSnapshot(members[0].gateway, exporting("east"));
+    await putSnapshot(members[0].gateway, exporting("west"));
+    await replicas.settled();
+    members[0].database.exec("UPDATE cluster SET text = '{}' WHERE id = 'west'");
+    if (isLost) log.loseEverything();
+    if (restarts) await replicas.restart(0, true);
+    await replicas.pass(2000);
+    const { gateway, events } = replicas.members[0]!;
+    await expect(gateway.renew("east", generation)).resolves.toBeDefined();
+    expect(events.filter(({ event }) => event === "log-reloaded")).toEqual([
+      { event: "log-reloaded", lost: isLost },
+    ]);
+    expect(agree()).toEqual(isLost ? ["east"] : ["east", "west"]);
+    await putSnapshot(gateway, exporting("west"));
+    expect(agree()).toEqual(["east", "west"]);
+  });
+
   test("ask the worker of a cluster for a full push whose rows in the log are damaged", async () => {
     const { members, log } = await start(1);
     const [one] = members;
