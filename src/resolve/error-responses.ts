@@ -1,9 +1,9 @@
-import { ExtendedError, HEADER_BYTES, ResponseCode } from "../dns/name.ts";
+import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
 import { read16 } from "../zone/record-block.ts";
 import { type Answer, outcomeOf } from "./answer.ts";
 import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
 import { type AnswerForm, beginAnswer, longestAnswerFor, type Transport } from "./message-writer.ts";
-import { isQuery, type Query, type QueryError, readQuery } from "./query.ts";
+import { isAnsweredClass, isQuery, type Query, type QueryError, readQuery } from "./query.ts";
 
 /** Answers a well-formed query with an error and no records; caches must not keep the answer. */
 export function answerWith(
@@ -43,9 +43,22 @@ export function answerError(message: Uint8Array, { code, edns }: QueryError, for
   return { bytes, outcome: outcomeOf(code), freshness: 0 };
 }
 
-/** Answers a query with another version of EDNS (RFC 6891 section 6.1.3). */
-export function answerBadVersion(message: Uint8Array, query: Query, { transport }: AnswerForm): Answer {
-  return answerWith(message, query, ResponseCode.BADVERS, -1, { transport });
+/** Answers what no data is needed for: another version of EDNS (RFC 6891 section 6.1.3), another class, a zone transfer. Undefined for other queries. */
+export function answerUnsupported(
+  message: Uint8Array,
+  query: Query,
+  { transport }: AnswerForm,
+): Answer | undefined {
+  const { edns, type } = query;
+  if (edns !== undefined && edns.version !== 0)
+    return answerWith(message, query, ResponseCode.BADVERS, -1, { transport });
+  if (type === RecordType.OPT)
+    return answerError(message, { code: ResponseCode.FORMERR, edns }, { transport });
+  if (!isAnsweredClass(query.class))
+    return answerWith(message, query, ResponseCode.REFUSED, -1, { transport });
+  if (type === RecordType.AXFR || type === RecordType.IXFR)
+    return answerWith(message, query, ResponseCode.REFUSED, ExtendedError.NOT_SUPPORTED, { transport });
+  return undefined;
 }
 
 /**
@@ -57,9 +70,8 @@ export function notReady(message: Uint8Array, context: DesignationContext = {}):
   const query = readQuery(message);
   const { transport } = context;
   if ("code" in query) return answerError(message, query, { transport });
-  if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
-  const designation = answerDesignation(message, query, context);
-  if (designation !== undefined) return designation;
+  const known = answerUnsupported(message, query, context) ?? answerDesignation(message, query, context);
+  if (known !== undefined) return known;
   const answer = answerWith(message, query, ResponseCode.SERVFAIL, ExtendedError.NOT_READY, { transport });
   return { ...answer, outOfZone: "unknown" };
 }

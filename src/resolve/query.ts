@@ -44,18 +44,20 @@ export function readQuery(message: Uint8Array): Query | QueryError {
 
 function readStrictly(message: Uint8Array): Query | undefined {
   const flags = readWord(message, 2);
-  const additional = readWord(message, 10);
-  if (readWord(message, 4) !== 1 || readWord(message, 6) !== 0 || readWord(message, 8) !== 0)
+  const [authority, additional] = [readWord(message, 8), readWord(message, 10)];
+  if (readWord(message, 4) !== 1 || readWord(message, 6) !== 0 || additional > MAX_ADDITIONAL)
     return undefined;
-  if (additional > MAX_ADDITIONAL) return undefined;
   // A compression pointer has no valid target there.
   const name = readFoldedName(message, HEADER_BYTES);
   if (name === undefined) return undefined;
   const questionEnd = HEADER_BYTES + name.length + QUESTION_TAIL_BYTES;
+  // A request for an incremental transfer has the client's SOA record (RFC 1995 section 3).
+  const mostAuthority = readWord(message, questionEnd - 4) === RecordType.IXFR ? 1 : 0;
+  if (authority > mostAuthority) return undefined;
   let edns: Edns | undefined;
   let position = questionEnd;
-  for (let left = additional; left > 0; left--) {
-    if (message[position] === 0 && readWord(message, position + 1) === RecordType.OPT) {
+  for (let left = authority + additional; left > 0; left--) {
+    if (left <= additional && message[position] === 0 && readWord(message, position + 1) === RecordType.OPT) {
       const end = position + OPT_BYTES + readWord(message, position + 9);
       edns = edns === undefined && end <= message.length ? readEdns(message, position, end) : undefined;
       if (edns === undefined) return undefined;

@@ -1,13 +1,13 @@
 import { isAboveReverseNames, readReverseName } from "../dns/address.ts";
 import type { FoldedName } from "../dns/name.ts";
-import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
+import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
 import type { Frame } from "../zone/frame.ts";
 import type { PtrTarget } from "../zone/world.ts";
 import { type Answer, finishNegative, minimalAny, positive } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
-import { answerBadVersion, answerError, answerOutOfZone, answerWith } from "./error-responses.ts";
+import { answerError, answerOutOfZone, answerUnsupported } from "./error-responses.ts";
 import { answerInZone, findZone, isAboveAnyZone, isInAnyZone } from "./in-zone.ts";
-import { isAnsweredClass, isQuery, type Query, readQuery } from "./query.ts";
+import { isQuery, type Query, readQuery } from "./query.ts";
 import { beginRecords, boundedTtl, type RecordContext, writeReverseSoa } from "./record-writer.ts";
 
 /** The data and settings for answers. */
@@ -35,16 +35,11 @@ export function resolve(message: Uint8Array, context: ResolveContext): Answer | 
 }
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer {
-  const { world, transport } = context;
+  const { world } = context;
   const { frame } = world;
   const { name } = query;
-  if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
-  if (query.type === RecordType.OPT)
-    return answerError(message, { code: ResponseCode.FORMERR, edns: query.edns }, context);
-  if (!isAnsweredClass(query.class))
-    return answerWith(message, query, ResponseCode.REFUSED, -1, { transport });
-  if (query.type === RecordType.AXFR || query.type === RecordType.IXFR)
-    return answerWith(message, query, ResponseCode.REFUSED, ExtendedError.NOT_SUPPORTED, { transport });
+  const unsupported = answerUnsupported(message, query, context);
+  if (unsupported !== undefined) return unsupported;
   const view = frame.viewOf(context.view);
   const zone = findZone(frame, name, view);
   // The designated resolver's name may be in one of our zones.

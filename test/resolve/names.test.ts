@@ -123,6 +123,14 @@ describe("out of zone", () => {
       expect(notReady(encodeQuery("www.example.com", "A"))?.outOfZone).toBe("unknown");
     });
 
+    it.each([
+      ["AXFR", encodeQuery("clusterset.local", "AXFR")],
+      ["another class", Uint8Array.from(encodeQuery("version.bind", "TXT", false)).fill(3, -1)],
+    ])("%s is REFUSED before a generation is loaded, too", (_, query) => {
+      expect(notReady(query)?.bytes).toEqual(resolve(query, world)?.bytes);
+      expect(notReady(query)?.outcome).toBe("refused");
+    });
+
     it.each(["AXFR", "IXFR"])("%s is REFUSED without such a reason", (type) => {
       expect(resolve(encodeQuery("www.example.com", type), world)?.outOfZone).toBeUndefined();
     });

@@ -175,6 +175,15 @@ export const attackQueries: readonly AttackQuery[] = [
   },
   { title: "ANY, for as large an answer as can be", query: message(BIG, { type: 255 }), gets: Rcode.NOERROR },
   { title: "AXFR", query: message("clusterset.local", { type: 252 }), gets: Rcode.REFUSED },
+  ...[0, 1, 2].map((count) => ({
+    title: `IXFR with ${count} records in the authority section (RFC 1995 section 3)`,
+    query: message("clusterset.local", {
+      type: 251,
+      counts: [1, 0, count, 0],
+      behind: Buffer.alloc(count * RECORD.length, RECORD),
+    }),
+    gets: count > 1 ? Rcode.FORMERR : Rcode.REFUSED,
+  })),
   {
     title: "version.bind of class CH",
     query: message("version.bind", { type: 16, class: 3 }),

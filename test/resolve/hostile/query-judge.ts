@@ -25,7 +25,8 @@ export const Rcode = {
 const HEADER = 12;
 const OPT = 41;
 /** AXFR and IXFR (RFC 5936, RFC 1995): no zone is transferred. */
-const TRANSFERS = [251, 252];
+const IXFR = 251;
+const TRANSFERS = [IXFR, 252];
 /** More records than that behind the question are refused. */
 const MOST_RECORDS = 16;
 const NOTHING = new Uint8Array(0);
@@ -48,15 +49,16 @@ export function judge(query: Buffer, zones: readonly string[], designated: strin
   });
   if ((query[2]! & 0x78) !== 0) return unreadable(Rcode.NOTIMP);
   const [questions, answers, authorities, additionals] = [4, 6, 8, 10].map((at) => query.readUInt16BE(at));
-  if (questions !== 1 || answers !== 0 || authorities !== 0 || additionals! > MOST_RECORDS)
-    return unreadable(Rcode.FORMERR);
+  if (questions !== 1 || answers !== 0 || additionals! > MOST_RECORDS) return unreadable(Rcode.FORMERR);
   const name = readName(query, HEADER);
   if (name === undefined || name.end + 4 > query.length) return unreadable(Rcode.FORMERR);
   const questionEnd = name.end + 4;
-  const opt = readAdditionals(query, questionEnd, additionals!);
+  const type = query.readUInt16BE(name.end);
+  // The SOA record that the client has (RFC 1995 section 3).
+  if (authorities! > (type === IXFR ? 1 : 0)) return unreadable(Rcode.FORMERR);
+  const opt = readRecords(query, questionEnd, authorities!, additionals!);
   if (opt === undefined) return unreadable(Rcode.FORMERR);
 
-  const type = query.readUInt16BE(name.end);
   const queryClass = query.readUInt16BE(name.end + 2);
   const readable = (...rcodes: number[]): Judgement => ({
     rcodes,
@@ -93,17 +95,28 @@ function readName(message: Buffer, start: number): { text: string; end: number }
 
 type Opt = { readonly version: number; readonly payloadBytes: number };
 
-/** Reads the additional section, which must end with the message; undefined where it is malformed. */
-function readAdditionals(message: Buffer, start: number, count: number): Opt | "none" | undefined {
+/** Reads the authority and the additional section, which must end with the message; undefined where they are malformed. */
+function readRecords(
+  message: Buffer,
+  start: number,
+  authorities: number,
+  additionals: number,
+): Opt | "none" | undefined {
   let at = start;
   let opt: Opt | "none" = "none";
-  for (let left = count; left > 0; left--) {
+  for (let left = authorities + additionals; left > 0; left--) {
     const owner = endOfName(message, at);
     if (owner === undefined || owner + 10 > message.length) return undefined;
     const end = owner + 10 + message.readUInt16BE(owner + 8);
     if (end > message.length) return undefined;
     if (message.readUInt16BE(owner) === OPT) {
-      if (opt !== "none" || message[at] !== 0 || !hasWholeOptions(message, owner + 10, end)) return undefined;
+      if (
+        left > additionals ||
+        opt !== "none" ||
+        message[at] !== 0 ||
+        !hasWholeOptions(message, owner + 10, end)
+      )
+        return undefined;
       opt = { version: message[owner + 5]!, payloadBytes: message.readUInt16BE(owner + 2) };
     }
     at = end;
