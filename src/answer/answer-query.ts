@@ -97,8 +97,8 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       const isPrivate = view.isPrivate || sharing.isPrivate;
       const variesByCredential =
         sharing.variesByCredential || (fixed === undefined && views.variesByCredential);
-      const count = (asked: Uint8Array, { outcome }: Answer, since?: number) =>
-        counters.answered(asked, outcome, view.cluster !== undefined, transport.name, since);
+      const count = (message: Uint8Array, { outcome }: Answer, since?: number) =>
+        counters.answered(message, outcome, view.cluster !== undefined, transport.name, since);
       // An unknown cluster has no names here, and the names of the outside view would be wrong answers.
       const isUnknown = fixed !== undefined && !gateway.hasCluster(fixed);
 
@@ -106,10 +106,10 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
         const forwarded = stubs.forward(query, view.cluster, transport);
         if (forwarded !== undefined)
-          return whenThere(query, forwarded, (asked, { answer, outcome }) => {
+          return whenThere(query, forwarded, (message, { answer, outcome }) => {
             counters.forwarded.hit(outcome);
-            count(asked, answer);
-            const fitting = fitAnswer(asked, answer, transport);
+            count(message, answer);
+            const fitting = fitAnswer(message, answer, transport);
             return { answer: fitting, view, isPrivate, variesByCredential, isForwarded: true };
           });
       }
@@ -119,17 +119,17 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       const given = isUnknown
         ? notReady(query, { transport })
         : gateway.answer(query, viewName(view), clock(), transport);
-      return whenThere(query, given, (asked, own) => {
+      return whenThere(query, given, (message, own) => {
         if (own === undefined) return "no-query";
         if (outside === undefined || (own.outOfZone ?? own.cnameTarget) === undefined) {
-          const answer = keepAncestors(asked, own);
-          count(asked, answer, started);
+          const answer = keepAncestors(message, own);
+          count(message, answer, started);
           return { answer, view, isPrivate, variesByCredential, isForwarded: false };
         }
 
         // Out of zone: the endpoint's policy.
-        const policy = outside.answer(asked, own, outsideZones, clientAddress(request), rule, transport);
-        return whenThere(asked, policy, (late, { answer: found, origin, isContinued, retryAfter }) => {
+        const policy = outside.answer(message, own, outsideZones, clientAddress(request), rule, transport);
+        return whenThere(message, policy, (late, { answer: found, origin, isContinued, retryAfter }) => {
           const answer = keepAncestors(late, found);
           // Over HTTP a client over the limit gets a 429, which is counted as a rejected request.
           if (retryAfter === undefined || transport.name !== "https")

@@ -88,7 +88,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     },
     rate: requestsPerSecond === 0 ? undefined : createRate(config, platform),
     load: platform.load,
-    // Where neither a certificate nor a rule keeps pages of strangers out.
+    // Where neither a certificate nor a rule keeps unknown clients from pages.
     ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: isLocalHost }),
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,

@@ -9,7 +9,7 @@ import type { Answers, AnswersContext, SecondaryParts } from "./platform.ts";
 import { createPushForward } from "./push-forward.ts";
 
 /** No client is admitted, so nothing is ready. */
-const NOBODY: Answers["gateway"] = {
+const NO_GATEWAY: Answers["gateway"] = {
   status: () => ({ ready: false, stateHash: undefined, compiledBytes: 0, services: 0, clusters: [] }),
 };
 
@@ -36,7 +36,7 @@ export function openSecondary(
   // Public readiness is that of the first rule, since there may be no rule that sees everything.
   const [first] = rules.all;
   return {
-    gateway: first === undefined ? NOBODY : secondaryOf(first),
+    gateway: first === undefined ? NO_GATEWAY : secondaryOf(first),
     of: (rule) => {
       const secondary = secondaryOf(rule);
       return {
@@ -45,7 +45,7 @@ export function openSecondary(
         // A secondary knows services that queries needed, but neither conflicts nor findings.
         listed: () => {
           const { world } = secondary;
-          return world && { world, services: (asked) => secondary.services(asked) };
+          return world && { world, services: (query) => secondary.services(query) };
         },
         metrics: secondaryMetrics({
           gateway: secondary,

@@ -43,7 +43,7 @@ export class EntryDraft {
   /** What takes the new members of one patch, so that those of a further line stay together, as that line has them. */
   #taking: Part | undefined;
   readonly #plan: EntryPlan;
-  /** Names that members of tables have, and may be others' too; undefined while nobody knows. */
+  /** Names that members of tables have, and may be others' too; undefined while they are not known. */
   #names: Set<string> | undefined;
 
   /** @param texts valid; none for an entry that does not exist */

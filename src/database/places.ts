@@ -74,7 +74,7 @@ export function findingsKeyOf(object: string): string {
 /**
  * What a cluster reports an address by:
  *
- * - `export`: by its own export, in a namespace that it has. It would have the reverse name if nobody else had a part in the service.
+ * - `export`: by its own export, in a namespace that it has. It would have the reverse name if no other cluster had a part in the service.
  * - `import`: by an import of a service that it does not export.
  * - `other`: in such a way that it has the reverse name only if another cluster decides the type of the service.
  * - `local`: for a service of its own zone.

@@ -8,7 +8,7 @@ export const CLOCK_TOLERANCE = 300_000;
 export const FOUNDING = 86_400_000;
 
 /**
- * The first day of a gateway, which has no memory before it. `at` is when it began, in Unix milliseconds; undefined before the clock was set. Once it is over it never
+ * The first day of a gateway, which has no memory before it. `at` is when it began, in Unix milliseconds; undefined before the clock was set. Once it has ended it never
  * comes back, whatever the clock says.
  */
 export const FoundingDay = z.strictObject({ at: z.number().optional(), over: z.boolean() });
@@ -78,7 +78,7 @@ export function recovery({ instant }: Appearance, pushedAt: number): Appearance 
 /**
  * The first day as it is now: it begins with the first plausible time, and ends for ever.
  * @param kept as it was kept; undefined if it was not
- * @param hasMemory whether any cluster is known: then a day that was lost, or that began in the future, is over
+ * @param hasMemory whether any cluster is known: then a day that was lost, or that began in the future, has ended
  * @param latest the latest time that is remembered: a clock that goes back does not bring the day back
  */
 export function foundingAt(

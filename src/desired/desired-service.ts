@@ -175,7 +175,7 @@ export interface NamedSlice {
 
 /** Endpoints of a slice at most. */
 const MOST_ENDPOINTS = 100;
-/** Bits of a hash in the name of a slice at most: enough for millions of endpoints. More in one place are told apart by their order. */
+/** Bits of a hash in the name of a slice at most: enough for millions of endpoints. More in one place differ by their order. */
 const MOST_BITS = 16;
 
 interface Placed {

@@ -47,7 +47,7 @@ export interface GatewayOptions {
   readonly client?: (context: Context) => Partial<Client>;
   /** Default: lines of JSON on the console. */
   readonly log?: Log;
-  /** What leases run on. Default: the wall clock. A process that lives takes `createSteadyClock()`, which nobody sets. */
+  /** What leases run on. Default: the wall clock. A process that lives takes `createSteadyClock()`, which cannot be set. */
   readonly clock?: Clock;
 }
 

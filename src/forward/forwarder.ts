@@ -91,7 +91,7 @@ export class Forwarder {
       return stale === undefined ? refused() : this.#give(message, query, stale, "stale");
     if (running !== undefined) void running.then(this.#takePlace());
     const result = running === undefined ? "miss" : "coalesced";
-    const asked =
+    const fetched =
       running ??
       this.#ask(
         query,
@@ -100,8 +100,8 @@ export class Forwarder {
         runningKey,
       );
     const own = message.slice();
-    if (stale === undefined) return asked.then((answer) => this.#give(own, query, answer, result));
-    return this.#orStale(asked, stale).then((answer) =>
+    if (stale === undefined) return fetched.then((answer) => this.#give(own, query, answer, result));
+    return this.#orStale(fetched, stale).then((answer) =>
       this.#give(own, query, answer, answer === stale ? "stale" : result),
     );
   }
@@ -182,16 +182,16 @@ export class Forwarder {
     runningKey: string,
   ): Promise<CachedAnswer> {
     const free = this.#takePlace();
-    const asked = this.#fetch(query, isOwnTarget).then((answer) => {
+    const fetched = this.#fetch(query, isOwnTarget).then((answer) => {
       free();
       this.#running.delete(runningKey);
       const kept = answer ?? new CachedAnswer(undefined, this.#parts.settings.cache, performance.now());
       keep(kept, answer === undefined);
       return kept;
     });
-    this.#running.set(runningKey, asked);
-    this.#parts.background?.(asked);
-    return asked;
+    this.#running.set(runningKey, fetched);
+    this.#parts.background?.(fetched);
+    return fetched;
   }
 
   /** The answer of an upstream; undefined if none answered, or if its answer cannot be used. Never rejects. */
@@ -235,10 +235,10 @@ export class Forwarder {
   }
 
   /** The new answer, or the stale one if that takes too long or fails. A late new answer still goes into the cache. */
-  #orStale(asked: Promise<CachedAnswer>, stale: CachedAnswer): Promise<CachedAnswer> {
+  #orStale(fetched: Promise<CachedAnswer>, stale: CachedAnswer): Promise<CachedAnswer> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => resolve(stale), CLIENT_RESPONSE_MILLISECONDS);
-      asked.then((answer) => {
+      fetched.then((answer) => {
         clearTimeout(timer);
         resolve(answer.isFailure ? stale : answer);
       }, reject);

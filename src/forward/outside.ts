@@ -146,11 +146,11 @@ export class Outside {
 /** A client's query with another name: the target of a CNAME record, in wire form. */
 export function queryForTarget(message: Uint8Array, query: Query, target: Uint8Array): Uint8Array {
   const opt = message.subarray(query.questionEnd);
-  const asked = new Uint8Array(HEADER_BYTES + target.length + 4 + opt.length);
-  asked.set(message.subarray(0, HEADER_BYTES));
-  asked.set(target, HEADER_BYTES);
-  asked.set(message.subarray(query.questionEnd - 4), HEADER_BYTES + target.length);
-  return asked;
+  const targetQuery = new Uint8Array(HEADER_BYTES + target.length + 4 + opt.length);
+  targetQuery.set(message.subarray(0, HEADER_BYTES));
+  targetQuery.set(target, HEADER_BYTES);
+  targetQuery.set(message.subarray(query.questionEnd - 4), HEADER_BYTES + target.length);
+  return targetQuery;
 }
 
 /**

@@ -33,15 +33,15 @@ interface Scrubbed {
  * if the rest does not fit into a message.
  */
 export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed | undefined {
-  const question = readWireName(given.bytes, HEADER_BYTES)!;
-  const asked = {
-    name: question,
-    type: readWord(given.bytes, question.end),
-    class: readWord(given.bytes, question.end + 2),
+  const name = readWireName(given.bytes, HEADER_BYTES)!;
+  const question = {
+    name,
+    type: readWord(given.bytes, name.end),
+    class: readWord(given.bytes, name.end + 2),
   };
-  const questionEnd = question.end + 4;
+  const questionEnd = name.end + 4;
   const entries = readEntries(given, questionEnd);
-  const chain = followChain(given.bytes, entries, asked, rules);
+  const chain = followChain(given.bytes, entries, question, rules);
   if (chain === undefined) return blocked(given, questionEnd, new Map([["own-zone", entries.length]]));
   const reasons = judgeRecords(chain);
   const dropped = new Tally<DropReason>();
@@ -56,20 +56,20 @@ export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed 
   if (
     isRefused &&
     !chain.leadsHome &&
-    !entries.some((entry, index) => reasons[index] === undefined && isAskedFor(entry, chain))
+    !entries.some((entry, index) => reasons[index] === undefined && answersQuestion(entry, chain))
   )
     return blocked(given, questionEnd, dropped);
   const answer = rebuild(
     given,
-    question,
+    name,
     entries.filter((_, index) => reasons[index] === undefined),
   );
   return answer && { answer, dropped };
 }
 
-function isAskedFor({ section, owner, place }: Entry, { last, asked }: Chain): boolean {
+function answersQuestion({ section, owner, place }: Entry, { last, question }: Chain): boolean {
   const isType =
-    place.type === asked.type || (asked.type === RecordType.ANY && place.type !== RecordType.RRSIG);
+    place.type === question.type || (question.type === RecordType.ANY && place.type !== RecordType.RRSIG);
   return section === 0 && isType && owner.key === last.key;
 }
 
@@ -109,10 +109,10 @@ const SIGNER_AT = 18;
 
 /** The reason why each record is removed; undefined for a record that stays. */
 function judgeRecords(chain: Chain): (DropReason | undefined)[] {
-  const { bytes, entries, asked } = chain;
+  const { bytes, entries, question } = chain;
   const zones = enclosingZones(chain);
   const isSignature = ({ place }: Entry) =>
-    place.type === RecordType.RRSIG && asked.type !== RecordType.RRSIG;
+    place.type === RecordType.RRSIG && question.type !== RecordType.RRSIG;
   const reasons = entries.map((entry) => (isSignature(entry) ? undefined : judge(entry, chain, zones)));
   // A signature stays with its RRset. The signature of an RRset that lost a record is useless.
   const kept = new Set<string>();
@@ -123,16 +123,16 @@ function judgeRecords(chain: Chain): (DropReason | undefined)[] {
   return entries.map((entry, index) => {
     if (!isSignature(entry)) return reasons[index];
     const covered = readWord(bytes, entry.place.dataStart);
-    const isSound = entry.place.class === asked.class && hasReadableNames(bytes, entry.place);
+    const isSound = entry.place.class === question.class && hasReadableNames(bytes, entry.place);
     return isSound && kept.has(setOf(entry, covered)) ? undefined : "unrelated";
   });
 }
 
 function judge(entry: Entry, chain: Chain, zones: readonly string[]): DropReason | undefined {
   const { section, owner, place } = entry;
-  const { bytes, rules, asked, last, names, aliases, leadsHome } = chain;
+  const { bytes, rules, question, last, names, aliases, leadsHome } = chain;
   if (rules.isOurs(owner.folded)) return "own-zone";
-  if (place.class !== asked.class || !hasReadableNames(bytes, place)) return "unrelated";
+  if (place.class !== question.class || !hasReadableNames(bytes, place)) return "unrelated";
   if (section === 1) {
     const isDenial = DENIALS.has(place.type) && zones.some((zone) => isWithin(owner.key, zone));
     return isDenial && (place.type !== RecordType.SOA || zones.includes(owner.key)) ? undefined : "unrelated";
@@ -142,10 +142,10 @@ function judge(entry: Entry, chain: Chain, zones: readonly string[]): DropReason
     return rules.isOurs(readWireName(bytes, place.dataStart)!.folded) ? "own-zone" : undefined;
   }
   if (leadsHome || owner.key !== last.key) return "unrelated";
-  if (place.type !== asked.type && asked.type !== RecordType.ANY) return "unrelated";
+  if (place.type !== question.type && question.type !== RecordType.ANY) return "unrelated";
   const addresses = findAddresses(bytes, place);
   if (addresses === undefined) return "unrelated";
-  if (rules.isTrusted(asked.name.key)) return undefined;
+  if (rules.isTrusted(question.name.key)) return undefined;
   const targetAt = TARGET_AT.get(place.type);
   if (targetAt !== undefined && rules.isOurs(readWireName(bytes, place.dataStart + targetAt)!.folded))
     return "own-zone";
@@ -176,7 +176,7 @@ function setOf({ section, owner }: Entry, type: number): string {
 }
 
 /** A question. */
-interface Asked {
+interface Question {
   readonly name: WireName;
   readonly type: number;
   readonly class: number;
@@ -187,7 +187,7 @@ interface Chain {
   readonly bytes: Uint8Array;
   readonly entries: readonly Entry[];
   readonly rules: ScrubRules;
-  readonly asked: Asked;
+  readonly question: Question;
   /** Keys of the names, the question's first. */
   readonly names: ReadonlySet<string>;
   /** The name that has the records of the question's type. */
@@ -210,25 +210,25 @@ const NOT_FOLLOWED: ReadonlySet<number> = new Set([
 function followChain(
   bytes: Uint8Array,
   entries: readonly Entry[],
-  asked: Asked,
+  question: Question,
   rules: ScrubRules,
 ): Chain | undefined {
-  const names = new Set([asked.name.key]);
+  const names = new Set([question.name.key]);
   const aliases = new Set<Entry>();
-  let last = asked.name;
+  let last = question.name;
   let leadsHome = false;
-  const usable = NOT_FOLLOWED.has(asked.type)
+  const usable = NOT_FOLLOWED.has(question.type)
     ? []
-    : entries.filter(({ section, place }) => section === 0 && place.class === asked.class);
-  for (const [alias, target] of followCnames(bytes, usable, asked.name)) {
+    : entries.filter(({ section, place }) => section === 0 && place.class === question.class);
+  for (const [alias, target] of followCnames(bytes, usable, question.name)) {
     leadsHome = rules.isOurs(target.folded);
-    if (leadsHome && !rules.isTrusted(asked.name.key)) return undefined;
+    if (leadsHome && !rules.isTrusted(question.name.key)) return undefined;
     aliases.add(alias);
     if (leadsHome) break;
     names.add(target.key);
     last = target;
   }
-  return { bytes, entries, rules, asked, names, last, aliases, leadsHome };
+  return { bytes, entries, rules, question, names, last, aliases, leadsHome };
 }
 
 /** The records that a name server has no authority for. */

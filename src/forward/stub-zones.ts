@@ -234,12 +234,12 @@ export class StubZones {
     const key = String.fromCharCode(...query);
     const running = stub.running.get(key);
     if (running !== undefined) return running;
-    const asked = stub.servers
+    const exchange = stub.servers
       .ask(query)
       .then((reply) => reply && this.#scrub(stub, reply))
       .finally(() => stub.running.delete(key));
-    stub.running.set(key, asked);
-    return asked;
+    stub.running.set(key, exchange);
+    return exchange;
   }
 
   /** The rules for the answers of a federation's name servers: names of their federation and names out of zone, also with private addresses. */

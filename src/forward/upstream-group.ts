@@ -39,7 +39,7 @@ const QUESTIONS_PER_HEDGE = 5;
 const MOST_HEDGES = 100;
 
 /** A pending question. */
-interface Asking {
+interface Attempt {
   readonly query: Uint8Array;
   readonly running: Set<AbortController>;
   isLate: boolean;
@@ -90,16 +90,16 @@ export class UpstreamGroup {
   ask(query: Uint8Array): Promise<UpstreamReply | undefined> {
     const { totalMilliseconds, hedgeMilliseconds = 0, answerBytes = MAX_MESSAGE_BYTES } = this.#limits;
     const waiting = this.#health.inOrder();
-    const asking: Asking = { query, running: new Set(), isLate: false };
+    const attempt: Attempt = { query, running: new Set(), isLate: false };
     this.#hedgeBudget = Math.min(MOST_HEDGES * QUESTIONS_PER_HEDGE, this.#hedgeBudget + 1);
     return new Promise((resolve, reject) => {
       let lame: UpstreamReply | undefined;
       let isOver = false;
       let hedge: ReturnType<typeof setTimeout> | undefined;
       const total = setTimeout(() => {
-        asking.isLate = true;
+        attempt.isLate = true;
         end(lame);
-        for (const controller of asking.running)
+        for (const controller of attempt.running)
           controller.abort(new Error(`there was no answer within ${totalMilliseconds} ms`));
       }, totalMilliseconds);
       const end = (reply: UpstreamReply | undefined) => {
@@ -109,7 +109,7 @@ export class UpstreamGroup {
         resolve(reply);
       };
       const start = (upstream: Upstream) =>
-        this.#exchange(upstream, asking)
+        this.#exchange(upstream, attempt)
           .then((answer) => {
             if (isOver) return;
             if (answer !== undefined && answer.bytes.length <= answerBytes) {
@@ -127,7 +127,7 @@ export class UpstreamGroup {
       const startNext = () => {
         const next = waiting.shift();
         if (next !== undefined) start(next);
-        else if (asking.running.size === 0) end(lame);
+        else if (attempt.running.size === 0) end(lame);
       };
       startNext();
       const probe = this.#health.takeProbe();
@@ -135,7 +135,7 @@ export class UpstreamGroup {
       if (at >= 0) start(waiting.splice(at, 1)[0]!);
       if (hedgeMilliseconds > 0)
         hedge = setTimeout(() => {
-          if (this.#mayHedge(asking, waiting[0])) startNext();
+          if (this.#mayHedge(attempt, waiting[0])) startNext();
         }, hedgeMilliseconds);
     });
   }
@@ -144,7 +144,7 @@ export class UpstreamGroup {
     for (const upstream of this.#upstreams) upstream.close();
   }
 
-  #mayHedge({ running }: Asking, next: Upstream | undefined): boolean {
+  #mayHedge({ running }: Attempt, next: Upstream | undefined): boolean {
     if (running.size > 1 || next === undefined || this.#health.isSetAside(next)) return false;
     if (this.#hedgeBudget < QUESTIONS_PER_HEDGE) return false;
     this.#hedgeBudget -= QUESTIONS_PER_HEDGE;
@@ -153,11 +153,11 @@ export class UpstreamGroup {
   }
 
   /** One exchange with its own time limit; undefined if it failed, which it has reported to health and counters. */
-  async #exchange(upstream: Upstream, asking: Asking): Promise<UpstreamAnswer | undefined> {
+  async #exchange(upstream: Upstream, attempt: Attempt): Promise<UpstreamAnswer | undefined> {
     const { serverMilliseconds } = this.#limits;
     const startedAt = performance.now();
     const controller = new AbortController();
-    asking.running.add(controller);
+    attempt.running.add(controller);
     const timer = setTimeout(
       () => controller.abort(new Error(`there was no answer within ${serverMilliseconds} ms`)),
       serverMilliseconds,
@@ -165,8 +165,8 @@ export class UpstreamGroup {
     const ended = (error?: Error) =>
       this.#counters?.exchanged(upstream.nameserver, performance.now() - startedAt, error);
     try {
-      const bytes = await exchangeUntilAborted(upstream, asking.query, controller.signal);
-      const answer = readUpstreamAnswer(asking.query, bytes);
+      const bytes = await exchangeUntilAborted(upstream, attempt.query, controller.signal);
+      const answer = readUpstreamAnswer(attempt.query, bytes);
       if (answer === undefined)
         throw new Error("its answer is malformed, or not for this query (ID, question)");
       this.#health.answered(upstream);
@@ -174,14 +174,14 @@ export class UpstreamGroup {
       return inChainOrder(answer);
     } catch (thrown) {
       // A name server that had less than its full time has not failed.
-      if (asking.isLate) return undefined;
+      if (attempt.isLate) return undefined;
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       this.#health.failed(upstream, startedAt, error);
       ended(error);
       return undefined;
     } finally {
       clearTimeout(timer);
-      asking.running.delete(controller);
+      attempt.running.delete(controller);
     }
   }
 }

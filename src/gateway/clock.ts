@@ -3,7 +3,7 @@ import type { Steps } from "../zone/steps.ts";
 /** Where the time comes from. */
 export interface Clock {
   /**
-   * Milliseconds. Leases, ages and deadlines run on it, so it should not jump; as long as nobody sets the wall clock it is Unix time,
+   * Milliseconds. Leases, ages and deadlines run on it, so it should not jump; while the wall clock is not set it is Unix time,
    * too.
    */
   now(): number;

@@ -141,7 +141,7 @@ export class Gateway {
     return this.state.within(scope);
   }
 
-  /** The desired state of clusters as things exist in a scope; undefined where nobody may read it. */
+  /** The desired state of clusters as things exist in a scope; undefined where no cluster may read it. */
   desiredWithin(scope: Visibility): DesiredFeed | undefined {
     return this.#feeds.get(visibilityKey(withoutView(scope)));
   }

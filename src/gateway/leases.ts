@@ -27,7 +27,7 @@ export interface RequestedTerms {
 
 /**
  * What a request at `now` gives a cluster's meta, whatever it pushes.
- * @param holder of the lease before: a request without an instance takes it from nobody
+ * @param holder of the lease before: a request without an instance takes it from no holder
  */
 export function leasedAt(
   now: number,

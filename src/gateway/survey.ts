@@ -366,7 +366,7 @@ class ContestedServices {
   }
 }
 
-/** Learns what changes in a scope. It must not look at anything before the change is over. */
+/** Learns what changes in a scope. It must not look at anything before the change has ended. */
 export interface ScopeFollower {
   /** A cluster changed some keys, as the log names them. */
   changed(cluster: string, keys: readonly string[]): void;

@@ -263,29 +263,29 @@ export function createApp(parts: AppParts): App {
   };
 
   const route = (
-    asked: FetchRequest,
+    received: FetchRequest,
     request: Request,
     client: Partial<Client>,
     background: Background | undefined,
   ): MaybePromise<Response> => {
-    const path = pathOf(asked.url);
+    const path = pathOf(received.url);
     const { admission } = rowOf(path);
     const handler = admission === "rule" ? handlerAt(path) : undefined;
     if (handler !== undefined)
-      return andThen(handler(asked, background), (response) =>
+      return andThen(handler(received, background), (response) =>
         toResponse(request.method === "HEAD" ? { ...response, body: null } : response),
       );
-    const rejection = gate?.(asked);
+    const rejection = gate?.(received);
     if (admission === "route") {
       if (rejection !== undefined) counters.rejected.hit(STATUS[rejection.code]);
       return hono.fetch(request, { client, rejection });
     }
     const isReadiness =
       path === "/readyz" && (rejection === undefined || rejection.code === "TOO_MANY_REQUESTS");
-    if (rejection !== undefined && !isReadiness) return toResponse(rejectAs(asked, rejection));
+    if (rejection !== undefined && !isReadiness) return toResponse(rejectAs(received, rejection));
     // Details for clients who see everything; readiness for all.
     if (isReadiness)
-      return andThen(rejection === undefined ? access.admit(asked) : { rule: undefined }, (found) => {
+      return andThen(rejection === undefined ? access.admit(received) : { rule: undefined }, (found) => {
         const own = found.rule && answersOf.get(found.rule);
         const answers = own?.seesEverything === true ? own : undefined;
         const [first] = answersOf.values();
@@ -297,9 +297,9 @@ export function createApp(parts: AppParts): App {
       });
     if (admission === "none") return hono.fetch(request, { client });
     const isPage = path !== "/metrics";
-    return andThen(isPage ? admitPerson(asked) : access.admit(asked), (found) => {
+    return andThen(isPage ? admitPerson(received) : access.admit(received), (found) => {
       if (found.rule === undefined)
-        return isPage ? rejectPerson(asked, found) : toResponse(notAdmitted(asked, found));
+        return isPage ? rejectPerson(received, found) : toResponse(notAdmitted(received, found));
       const answers = answersFor(found);
       return andThen(answers.prepare?.(background), () => fetchAdmitted(request, client, found, answers));
     });
@@ -313,10 +313,10 @@ export function createApp(parts: AppParts): App {
       ...hono.routes,
     ],
     fetch(request, client = {}, background) {
-      const asked = new FetchRequest(request, client);
-      const fail = (error: unknown) => toResponse(failed(asked, error));
+      const received = new FetchRequest(request, client);
+      const fail = (error: unknown) => toResponse(failed(received, error));
       try {
-        const answered = route(asked, request, client, background);
+        const answered = route(received, request, client, background);
         return answered instanceof Promise ? answered.catch(fail) : answered;
       } catch (error) {
         return fail(error);

@@ -21,7 +21,7 @@ const MOST_TEXT = 500;
 /** The most remembered sources. */
 const MOST_SOURCES = 20_000;
 /** The common budget of all sources without a known credential, beside a budget for each. */
-const STRANGERS = 10;
+const UNKNOWN_CLIENTS = 10;
 
 /** The audit log: limits the lines that each source can cause, and counts omitted ones. */
 export class AuditLog {
@@ -29,7 +29,7 @@ export class AuditLog {
   readonly #counters: LimitCounters | undefined;
   readonly #networks = new ClientNetworks({ exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64 });
   readonly #sources: TokenBuckets;
-  readonly #strangers: TokenBuckets;
+  readonly #unknownClients: TokenBuckets;
   #leftOut = 0;
 
   /** @param now monotonic milliseconds */
@@ -43,8 +43,8 @@ export class AuditLog {
     this.#counters = counters;
     this.#sources = new TokenBuckets(rate, MOST_SOURCES, now);
     const { perSecond, burst } = rate;
-    this.#strangers = new TokenBuckets(
-      { perSecond: STRANGERS * perSecond, burst: STRANGERS * burst },
+    this.#unknownClients = new TokenBuckets(
+      { perSecond: UNKNOWN_CLIENTS * perSecond, burst: UNKNOWN_CLIENTS * burst },
       1,
       now,
     );
@@ -69,7 +69,7 @@ export class AuditLog {
     const source =
       credential === undefined ? `client ${this.#networks.of(client)}` : `credential ${credential}`;
     if (this.#sources.take(this.#sources.of(source)) > 0) return false;
-    return credential !== undefined || this.#strangers.take(this.#strangers.of("")) === 0;
+    return credential !== undefined || this.#unknownClients.take(this.#unknownClients.of("")) === 0;
   }
 }
 

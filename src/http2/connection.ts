@@ -365,7 +365,7 @@ class ControlFrames {
   }
 }
 
-/** Of requests whose fields are beyond the limits. */
+/** Of requests whose fields exceed the limits. */
 const UNKNOWN_LINE: RequestLine = {
   method: "",
   scheme: "https",

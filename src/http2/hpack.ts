@@ -27,7 +27,7 @@ const NONE = Buffer.alloc(0);
 
 /**
  * Decodes the field blocks of one connection (RFC 7541). Every block has to be decoded, also of requests that are rejected: the table is common to
- * all of them. Fields beyond the limits are decoded and dropped.
+ * all of them. Fields that exceed the limits are decoded and dropped.
  */
 export class HpackDecoder {
   readonly #limits: FieldListLimits;

@@ -39,7 +39,7 @@ export class StreamTable implements StreamOwner {
   #blocked: Set<Http2Stream> | undefined;
   #resetHere: Set<number> | undefined;
   #hasNoTable = false;
-  /** Whether the requests of a read are being handled, which then have one `date` in common: asking for the time costs a runtime call. */
+  /** Whether the requests of a read are being handled, which then have one `date` in common: reading the clock costs a runtime call. */
   #isSettling = false;
   #date: Buffer | undefined;
   #sent = 0;

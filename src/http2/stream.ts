@@ -164,7 +164,7 @@ export class Http2Stream {
     this.#whole = bytes;
   }
 
-  /** The read ends: what nobody has taken of it is copied. */
+  /** The read ends: the unread part of it is copied. */
   keepBody(): void {
     if (this.#whole !== undefined) void this.body;
   }
@@ -207,7 +207,7 @@ export class Http2Stream {
     return body;
   }
 
-  /** RFC 9110 section 10.1.1: the client waits with the body until it is asked for it. */
+  /** RFC 9110 section 10.1.1: the client waits with the body until the server requests it. */
   #wanted(): void {
     if (this.received > 0 || this.remoteEnded || this.hasResponded || this.isReset) return;
     if (this.field("expect")?.toLowerCase() === "100-continue")

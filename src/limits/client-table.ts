@@ -89,7 +89,7 @@ export abstract class SharedClientTable {
     set = Math.imul(set ^ (set >>> 16), 0x85ebca6b);
     key = Math.imul(key ^ (key >>> 16), 0xc2b2ae35);
     key ^= key >>> 16;
-    // 0 is the key of a slot that nobody has had.
+    // 0 is the key of a slot that was never used.
     this.#key = key === 0 ? 1 : key;
     return (set ^ (set >>> 13)) & this.#setMask;
   }

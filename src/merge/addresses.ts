@@ -26,7 +26,7 @@ const NONE: ClustersetAddresses = { source: "none", addresses: [], reportedBy: [
 /** What a service without addresses of its own has: a headless one. */
 export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Map(), findings: [] };
 
-/** By cluster, the addresses that its own view has, and nobody else's. */
+/** By cluster, the addresses that its own view alone has. */
 export type OwnAddresses = ReadonlyMap<string, readonly string[]>;
 
 /** What addresses are chosen by. */

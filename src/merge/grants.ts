@@ -19,7 +19,7 @@ const MOST_LISTED = 10;
 
 /**
  * Applies the grants to one service. A cluster that exports the service has its part in it; what another one imports counts for its own
- * view, and for others only by a grant: for all exporters, or where nobody exports the service, before that of clusters without one.
+ * view, and for others only by a grant: for all exporters, or where no cluster exports the service, before that of clusters without one.
  * Endpoints that the source cluster itself reports are not missing, so there is no finding for them.
  * @param grants undefined where each cluster speaks for all
  */

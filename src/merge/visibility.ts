@@ -21,7 +21,7 @@ export interface Visibility {
   readonly addressRanges?: readonly string[] | undefined;
   /**
    * The domains whose names exist as CNAME targets: host names of load balancers, targets of ExternalName Services. Absent: all where there are
-   * no `addressRanges`, else none, because nobody knows which addresses a host name will have.
+   * no `addressRanges`, else none, because the addresses of a host name are not known.
    */
   readonly targets?: readonly string[] | undefined;
 }

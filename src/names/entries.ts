@@ -21,7 +21,7 @@ export interface AddressClaim {
   /** `<namespace>/<name>`. */
   readonly key: string;
   readonly basis: Basis;
-  /** See `Claim`; 0 where nobody knows which cluster was first: then the oldest part decides. */
+  /** See `Claim`; 0 where the first cluster is not known: then the oldest part decides. */
   readonly order: number;
 }
 

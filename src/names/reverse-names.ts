@@ -12,7 +12,7 @@ type CandidatesOf = (claim: AddressClaim) => readonly ReverseCandidate[];
 export interface Holding {
   readonly claim: AddressClaim;
   /**
-   * Why it has no reverse name: `hidden`: another cluster decides the type of the service, or where its addresses come from. `lost`: nobody knows which of several clusters
+   * Why it has no reverse name: `hidden`: another cluster decides the type of the service, or where its addresses come from. `lost`: it is not known which of several clusters
    * was first, and `claim` is one of them. Undefined where it has one.
    */
   readonly without?: "hidden" | "lost";

@@ -60,7 +60,7 @@ export class SnapshotRows implements EntryRows {
     return this.rowsOf(key).reduce((sum, { texts }) => sum + texts[0]!.length, 0);
   }
 
-  /** Nobody knows which cluster was first with an address, nor by what: all that is not local counts as exported. */
+  /** Which cluster was first with an address, and by what, is not known: all that is not local counts as exported. */
   claimsIn(bucket: string): ClaimRows {
     this.#claims ??= this.#readClaims();
     return this.#claims.get(bucket) ?? [];

@@ -35,7 +35,7 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: "the port does not speak TLS: is the address http://?",
 };
 
-/** What to do about an error of a connection, to follow its message; empty where nobody knows. */
+/** What to do about an error of a connection, to follow its message; empty where that is not known. */
 export function nextStep(error: unknown): string {
   const all = error instanceof AggregateError ? error.errors : [error];
   for (let one: unknown = all[0]; one instanceof Error; one = one.cause) {

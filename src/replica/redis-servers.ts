@@ -100,7 +100,7 @@ export function createNodeFinder(nodes: readonly Endpoint[]): Finder {
   };
 }
 
-/** Asks Sentinels for the master. The one that replied is kept, and asked first. */
+/** Asks Sentinels for the master. The one that replied is kept, and tried first. */
 export class SentinelFinder implements Finder {
   readonly nodes = 1;
   readonly isWatched = true;
@@ -182,13 +182,13 @@ export function isNotTheMaster(error: unknown): boolean {
 
 /**
  * The node of a Cluster that has the keys, of a reply `MOVED <slot> <host>:<port>`; then nothing was carried out. Undefined for other errors.
- * @param asked the node that replied: a reply without a host means that one
+ * @param from the node that replied: a reply without a host means that one
  */
-export function movedTo(error: unknown, asked: Endpoint): Endpoint | undefined {
+export function movedTo(error: unknown, from: Endpoint): Endpoint | undefined {
   if (!(error instanceof ErrorReply)) return undefined;
   const [, host = "", port] = /^MOVED \d+ (.*):(\d+)/.exec(error.message) ?? [];
   if (port === undefined) return undefined;
-  return { host: host === "" || host === "?" ? asked.host : host, port: Number(port) };
+  return { host: host === "" || host === "?" ? from.host : host, port: Number(port) };
 }
 
 /** The first word of an error reply is its code: OOM, READONLY, NOPERM, LOADING, MISCONF, TRYAGAIN. */

@@ -6,7 +6,7 @@ import { type Clock, inNextTurn, unixTime } from "../gateway/clock.ts";
 export interface LogHead extends LogMark {
   /** Which log it is; empty before the first entry. It changes where the log has lost entries: equal positions mean equal states in logs of one name alone. */
   readonly log: string;
-  /** The first entry after the position that was asked for: its position, and the id of the entry before it. */
+  /** The first entry after the requested position: its position, and the id of the entry before it. */
   readonly next: { readonly position: number; readonly before: string } | undefined;
   /** The first day of the gateways, as JSON. */
   readonly founding: string | undefined;
@@ -79,7 +79,7 @@ export function sharedClock(clock: Clock) {
     wallOffset: () => offset,
     setTimer: (milliseconds: number, run: () => void) => clock.setTimer(milliseconds, run),
     nextTurn: (run: () => void) => inNextTurn(clock, run),
-    /** Takes over what the log's clock showed. @param since when it was asked, by this clock */
+    /** Takes over what the log's clock showed. @param since when it was requested, by this clock */
     see(since: number, shown: number): void {
       // It showed that at some instant between then and now: an offset that may be right stays.
       offset = Math.min(Math.max(offset, shown - now()), shown - since);

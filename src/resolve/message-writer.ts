@@ -222,7 +222,7 @@ function setWord(bytes: Uint8Array, at: number, value: number): void {
 const SLAB_ANSWER_BYTES = 4096;
 const SLAB_BYTES = 1 << 16;
 let slab = new Uint32Array(SLAB_BYTES / 4);
-/** Its buffer: asking the array for it costs as much as copying a short answer. */
+/** Its buffer: reading it from the array costs as much as copying a short answer. */
 let slabBuffer = slab.buffer;
 let slabUsed = 0;
 

@@ -54,7 +54,7 @@ export class HttpTransferSource implements TransferSource {
 
   async state(_maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
     const { clock = Date.now, keys } = this.#options;
-    const asked = clock();
+    const requestedAt = clock();
     const scope = this.#scope;
     const path = scope === "" ? "state" : `state?${new URLSearchParams({ scope })}`;
     const nonce = keys && newNonce();
@@ -77,7 +77,7 @@ export class HttpTransferSource implements TransferSource {
     const state = parseTransferState(value);
     if ((state.scope ?? "") !== scope)
       throw new Error(`the primary answered for the scope ${state.scope ?? "of everything"}, not ${scope}`);
-    return byClock(state, asked);
+    return byClock(state, requestedAt);
   }
 
   async part(path: string, signal?: AbortSignal): Promise<Bytes | undefined> {
@@ -114,12 +114,12 @@ export class HttpTransferSource implements TransferSource {
   }
 }
 
-/** A state that was requested at `asked`, with its times moved as if the primary had said it then. */
-function byClock({ at, status, ...rest }: TransferState, asked: number): TransferState {
-  const ahead = asked - at;
+/** A state that was requested at `requestedAt`, with its times moved as if the primary had said it then. */
+function byClock({ at, status, ...rest }: TransferState, requestedAt: number): TransferState {
+  const ahead = requestedAt - at;
   const clusters = status.clusters.map((cluster) => withTimesAhead(cluster, ahead));
   const behind = status.behindSince === undefined ? {} : { behindSince: status.behindSince + ahead };
-  return { ...rest, at: asked, status: { ...status, ...behind, clusters } };
+  return { ...rest, at: requestedAt, status: { ...status, ...behind, clusters } };
 }
 
 /** A primary that did not return what was requested. */

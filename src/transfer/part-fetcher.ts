@@ -85,7 +85,7 @@ export class PartFetcher {
     }
   }
 
-  /** The same, whoever else fetches it. */
+  /** The same for all that fetch it. */
   async load({ hash, name, version, load }: WantedPart, cache: PartCache): Promise<boolean> {
     const checked = (bytes: Bytes) => {
       const part = load(bytes);

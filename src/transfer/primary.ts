@@ -227,7 +227,7 @@ function hashOf(bytes: Uint8Array): string {
   return hexOf(sha256Of(bytes).subarray(0, 16));
 }
 
-/** Names of one list. With more, it says how they begin, and names are asked for by one character more. */
+/** Names of one list. With more, it says how they begin, and names are requested by one character more. */
 const MOST_NAMES = 4096;
 /** Stands for any name, in a list that would be too long. */
 export const ANY_NAME = "*";

@@ -65,7 +65,7 @@ const NO_KEY: LoadedKey = { key: undefined, clusters: [] };
 const NO_CLAIMS: readonly AddressClaim[] = [];
 /** Namespaces that count as existing before the list of them is there: a first query need not wait for it. */
 const MOST_GUESSES = 4;
-/** Topology zones that no cluster names of which it is asked whether they exist. Others count as existing. */
+/** Topology zones that no cluster names, and that queries name. Others count as existing. */
 const MOST_ZONES = 8;
 
 /** Answers from parts that are fetched when a query first needs them. A name that does not exist is denied from lists of what does. */
@@ -177,7 +177,7 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     return this.#guesses.has(namespace) || isListed;
   }
 
-  /** Whether a place of a federation zone may be asked for. */
+  /** Whether a place of a federation zone may be requested. */
   #mayHaveZone(suffix: string): boolean {
     const place = suffix.split(".");
     const zone = place.at(-2);

@@ -29,7 +29,7 @@ import {
 } from "./refresh-schedule.ts";
 import type { OnTransferEvent, TransferSource, TransferState } from "./transfer-state.ts";
 
-/** Keeps work going that nobody waits for, as `waitUntil` of a Worker does. The work never rejects. */
+/** Keeps work going whose result is not awaited, as `waitUntil` of a Worker does. The work never rejects. */
 export type Background = (work: Promise<void>) => void;
 
 /** What a secondary is put together from. */
@@ -143,26 +143,26 @@ export class Secondary implements DohGateway {
     now: number,
     transport?: Transport,
   ): Answer | undefined | Promise<Answer | undefined> {
-    const asked = { view: this.#view ?? given, transport };
-    const answer = this.#tryAnswer(query, asked, now);
-    return answer instanceof ToFetch ? this.#answerLater(query.slice(), asked, answer) : answer;
+    const client = { view: this.#view ?? given, transport };
+    const answer = this.#tryAnswer(query, client, now);
+    return answer instanceof ToFetch ? this.#answerLater(query.slice(), client, answer) : answer;
   }
 
   /** @param acceptsOld whether parts count that are known to be old: the answer says that it is stale */
   #tryAnswer(
     query: Uint8Array,
-    asked: QueryContext,
+    client: QueryContext,
     now: number,
     acceptsOld = false,
   ): Answer | ToFetch | undefined {
     const served = this.#served;
-    if (served?.world === undefined) return this.#stages.notReady(query, asked);
+    if (served?.world === undefined) return this.#stages.notReady(query, client);
     const stale = this.#schedule.isStale(now);
     if (stale !== this.#saidStale) this.#sayStale(stale);
     const { world, leases } = served;
     const isOld = acceptsOld || served.state.status.behindSince !== undefined;
     const context = {
-      ...asked,
+      ...client,
       world,
       leases: isOld ? withoutShortcut(leases, world.frame) : leases,
       now,
@@ -180,9 +180,9 @@ export class Secondary implements DohGateway {
   }
 
   /** Answers a query once what it needs is in memory. Where that cannot be had, from what is there, or with SERVFAIL. */
-  async #answerLater(query: Uint8Array, asked: QueryContext, first: ToFetch): Promise<Answer | undefined> {
+  async #answerLater(query: Uint8Array, client: QueryContext, first: ToFetch): Promise<Answer | undefined> {
     const fromOld = () => {
-      const old = this.#tryAnswer(query, asked, this.#clock.now(), true);
+      const old = this.#tryAnswer(query, client, this.#clock.now(), true);
       return old instanceof ToFetch ? undefined : old;
     };
     const old = this.#schedule.isBackingOff(this.#clock.now()) ? fromOld() : undefined;
@@ -196,14 +196,14 @@ export class Secondary implements DohGateway {
           if (++gone === MOST_GONE) throw new Error("the primary does not have the part any more");
           await this.#replaced();
         }
-        const answer = this.#tryAnswer(query, asked, this.#clock.now());
+        const answer = this.#tryAnswer(query, client, this.#clock.now());
         if (!(answer instanceof ToFetch)) return answer;
         part = answer.part;
       }
       throw new Error(`a query needs more than ${MOST_PARTS} parts`);
     } catch (error) {
       this.#sayUnavailable(part.hash, error);
-      return fromOld() ?? this.#stages.notReady(query, asked);
+      return fromOld() ?? this.#stages.notReady(query, client);
     }
   }
 
@@ -298,10 +298,10 @@ export class Secondary implements DohGateway {
     const newerThan = changedAt ?? this.#schedule.asOf;
     const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - newerThan) - 1);
     try {
-      const asked = this.#clock.now();
+      const requestedAt = this.#clock.now();
       const state = await this.#requestState(attempt, Math.max(0, maximumAge));
       // No later than it was requested, should clocks differ a little.
-      const asOf = Math.min(asked, state.at);
+      const asOf = Math.min(requestedAt, state.at);
       if (!this.#schedule.isNews(asOf, this.#clock.now())) return this.#schedule.end(attempt);
       attempt.since = this.#clock.now();
       attempt.timeout = this.#policy.partTimeout;
@@ -313,7 +313,7 @@ export class Secondary implements DohGateway {
       if (this.#changedAt === changedAt) this.#changedAt = undefined;
     } catch (error) {
       const retryIn = this.#schedule.failed(attempt, this.#clock.now());
-      // Without one, somebody who lost patience with this attempt is asking already.
+      // Without one, the next attempt is already running.
       if (retryIn !== undefined) this.#failed(error, retryIn);
     }
   }

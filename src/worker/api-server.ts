@@ -72,7 +72,7 @@ export class ApiServer {
   readonly #pageSize: number;
   /** Shared by all requests that begin in its time. */
   #connected: { readonly opened: Promise<OpenConnection>; readonly since: number } | undefined;
-  /** Until when the API server has asked not to be sent anything; milliseconds of the monotonic clock. */
+  /** Until when the API server wants no request; milliseconds of the monotonic clock. */
   #heldUntil = 0;
 
   constructor(connection: ApiConnection, pageSize = PAGE_SIZE) {
@@ -136,7 +136,7 @@ export class ApiServer {
   watch(path: string, from: string, accept: string, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>> {
     return this.#use(async (dispatcher) => {
       const events = new PassThrough({ objectMode: true });
-      // Without a listener the error of a watch that nobody reads would end the process.
+      // Without a listener the error of an unread watch would end the process.
       events.on("error", () => {});
       const running = await new Watch(new WatchConfig(this.connection.url, accept, dispatcher)).watch(
         path,

@@ -15,7 +15,7 @@ const Status = z.object({
 /** What a credential plugin returns. */
 type PluginCredential = Readonly<Omit<z.infer<typeof Status>, "expirationTimestamp">>;
 
-/** Milliseconds. A plugin that waits for nobody's input needs seconds at most. */
+/** Milliseconds. A plugin that waits for no input needs seconds at most. */
 const PLUGIN_TIMEOUT = 60_000;
 const MOST_QUOTED = 500;
 

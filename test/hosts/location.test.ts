@@ -6,7 +6,7 @@ import { locationLocalities, locationSettings } from "../../src/config/location.
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { createSecondaryHost, readSecondarySettings } from "../../src/hosts/secondary-host.ts";
-import { locationOf } from "../../src/hosts/workers/surroundings.ts";
+import { locationOf } from "../../src/hosts/workers/bindings.ts";
 import { federationTable } from "../conformance/cases/federation.ts";
 import { folderOfTest } from "../folders.ts";
 import { Gateways, push } from "./gateways.ts";

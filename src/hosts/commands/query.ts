@@ -194,14 +194,14 @@ export function nameFrom(text: string): string {
 function readQuestion(given: string, type: string | undefined): QueryQuestion {
   const name = nameFrom(given);
   const bytes = usableAddress(name);
-  const asked = bytes === undefined ? name : formatReverseName(bytes);
+  const queried = bytes === undefined ? name : formatReverseName(bytes);
   const search = new URLSearchParams({
-    name: asked,
+    name: queried,
     type: type ?? (bytes === undefined ? "A" : "PTR"),
   }).toString();
   const question = readJsonQuestion(`?${search}`);
   if ("error" in question) throw new UsageError(question.error.replace("the parameter ", ""));
-  return { name: asked, search, message: question.query };
+  return { name: queried, search, message: question.query };
 }
 
 const SECTIONS = ["Answer", "Authority", "Additional"] as const;

@@ -122,7 +122,7 @@ function openLocked(path: string, unlock: () => void, log: Log): StateDatabase {
     ...database,
     path,
     atomically(change) {
-      // SQLite would go on in a file that nobody finds any more, and the change be acknowledged.
+      // SQLite would go on in a file without a name, and the change be acknowledged.
       if (statSync(path, { throwIfNoEntry: false })?.ino !== ino)
         throw new StoreError(
           "STORE_FAILED",

@@ -20,7 +20,7 @@ interface CachedSourceOptions {
   /** The scope of the source, as `visibilityKey` has it; the paths of parts have it, too. Default: everything. */
   readonly scope?: string;
   readonly counters?: TransferCounters;
-  /** Takes work that nobody waits for. */
+  /** Takes work whose result is not awaited. */
   readonly background: (work: Promise<unknown>) => void;
   /** Unix milliseconds. */
   readonly clock: () => number;
@@ -104,13 +104,13 @@ export class CachedTransferSource implements TransferSource {
     signal: AbortSignal | undefined,
   ): Promise<Body | undefined> {
     const { clock, sleep } = this.#options;
-    const note = `${url}&asked-for`;
+    const note = `${url}&requested`;
     let notes = 0;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       const found = await this.#match(url, read);
       if (found !== undefined) return found;
-      const asked = await this.#match(note, readNote);
-      const patience = PATIENCE - Math.abs(clock() - (asked?.at ?? 0));
+      const request = await this.#match(note, readNote);
+      const patience = PATIENCE - Math.abs(clock() - (request?.at ?? 0));
       if (patience <= 0) {
         const by = newNonce();
         await this.#put(note, JSON.stringify({ at: clock(), by }), KEEP_STATE);

@@ -8,8 +8,8 @@ import { migrate } from "../../database/schema.ts";
 import { systemClock } from "../../gateway/clock.ts";
 import { ownRouter } from "../../http/app.ts";
 import { MOUNTS } from "../../http/path-table.ts";
+import { LeaseAlarm } from "./bindings.ts";
 import { type Environment, readSettings } from "./edge-gateway.ts";
-import { LeaseAlarm } from "./surroundings.ts";
 
 /** Cloudflare stops the clock while a Worker computes, so durations are not known here. */
 const log: Log = (level, event, message, { milliseconds: _, ...fields } = {}) =>

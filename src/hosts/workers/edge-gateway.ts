@@ -14,9 +14,9 @@ import { TransferCounters } from "../../transfer/transfer-state.ts";
 import { CachedTransferSource, type LocationCache } from "./cached-source.ts";
 
 /** Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query needs one. */
-export async function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): Promise<App> {
+export async function createEdgeGateway(settings: WorkerSettings, bindings: Bindings): Promise<App> {
   const { config, authority, ...identities } = settings;
-  const { background, clock, log } = surroundings;
+  const { background, clock, log } = bindings;
   const counters = new TransferCounters();
   const { app } = await assemble(config, {
     clock,
@@ -27,12 +27,12 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
     coalesce: false,
     background,
     generations: {
-      sourceOf: (scope) => createSource(surroundings, scope, counters),
+      sourceOf: (scope) => createSource(bindings, scope, counters),
       counters,
       partBytes: config.limits.isolateBytes,
       pushes: {
         authority,
-        send: (request) => surroundings.fetch(request),
+        send: (request) => bindings.fetch(request),
         unreachable: {
           code: "BUSY",
           message: "the gateway's object could not be reached: try again later",
@@ -45,16 +45,16 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
 
 /** The object's parts of a scope, through the location's cache. */
 function createSource(
-  surroundings: Surroundings,
+  bindings: Bindings,
   scope: Visibility,
   counters: TransferCounters,
 ): CachedTransferSource {
-  const { cache, cacheKey, background, clock } = surroundings;
+  const { cache, cacheKey, background, clock } = bindings;
   return new CachedTransferSource({
     source: new HttpTransferSource({
       gateway: "https://clusterset-object.invalid",
       scope,
-      fetch: surroundings.fetch,
+      fetch: bindings.fetch,
       clock: clock.now,
       counters,
     }),
@@ -72,7 +72,7 @@ function createSource(
 const OBJECT = "clusterset";
 
 /** The services that an isolate uses. */
-export interface Surroundings {
+export interface Bindings {
   /** Sends a request to the object. */
   readonly fetch: (url: string | Request, request?: RequestInit) => Promise<Response>;
   readonly cache: LocationCache;
@@ -85,7 +85,7 @@ export interface Surroundings {
 }
 
 /** The services of an isolate at Cloudflare. It sends requests to the object only when a query needs one. */
-export function cloudflareSurroundings({ CLUSTERSET }: Environment): Surroundings {
+export function cloudflareBindings({ CLUSTERSET }: Environment): Bindings {
   return {
     // A stub is valid only in the request that created it.
     fetch: (url, request) => CLUSTERSET.getByName(OBJECT).fetch(url, request),

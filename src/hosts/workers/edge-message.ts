@@ -2,7 +2,7 @@ import type { Client } from "../../access/client.ts";
 import type { App } from "../../http/app.ts";
 import type { HttpResponse } from "../../http/messages/message.ts";
 import { FetchRequest, pathOf } from "../../http/messages/message.ts";
-import { locationOf } from "./surroundings.ts";
+import { locationOf } from "./bindings.ts";
 
 /** A request of Cloudflare to a Worker. */
 export type EdgeRequest = Request<unknown, IncomingRequestCfProperties>;
@@ -35,18 +35,18 @@ export function answerAtEdge(
   request: EdgeRequest,
   context: ExecutionContext,
 ): Response | Promise<Response> {
-  const asked = new FetchRequest(request, new EdgeClient(request));
+  const received = new FetchRequest(request, new EdgeClient(request));
   const background = (work: Promise<void>) => context.waitUntil(work);
-  const handler = app.handlerAt(pathOf(asked.url));
+  const handler = app.handlerAt(pathOf(received.url));
   if (handler === undefined) return app.fetch(request, new EdgeClient(request), background);
   // The runtime takes the length of a response to HEAD from this field only.
   const toResponse = request.method === "HEAD" ? withAllFields : withFewFields;
   try {
-    const answered = handler(asked, background);
+    const answered = handler(received, background);
     if (!(answered instanceof Promise)) return toResponse(answered);
-    return answered.then(toResponse, (error) => toResponse(app.failed(asked, error)));
+    return answered.then(toResponse, (error) => toResponse(app.failed(received, error)));
   } catch (error) {
-    return toResponse(app.failed(asked, error));
+    return toResponse(app.failed(received, error));
   }
 }
 

@@ -9,7 +9,7 @@ import { SnapshotRows } from "../../names/snapshot-rows.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { sentWorld, writeJson, writeKey } from "../../transfer/part-forms.ts";
 import type { SentState } from "../../transfer/transfer-state.ts";
-import type { Surroundings, WorkerSettings } from "./edge-gateway.ts";
+import type { Bindings, WorkerSettings } from "./edge-gateway.ts";
 import { createEdgeGateway } from "./edge-gateway.ts";
 import { EdgeClient, type EdgeRequest } from "./edge-message.ts";
 
@@ -65,7 +65,7 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   // Clients without a credential get answers here, whatever the rules are.
   const rules = createAccessRules(EVERYTHING, []);
   const access = { ...settings.access, rules, admit: () => ({ rule: rules.public! }) };
-  const app = await createEdgeGateway({ ...settings, access }, rehearsedSurroundings(world, waitUntil));
+  const app = await createEdgeGateway({ ...settings, access }, rehearsedBindings(world, waitUntil));
   const answer = app.handlerAt("/dns-query")!;
   for (const [relative, type] of QUESTIONS) {
     const question = readJsonQuestion(`?name=${relative}.${zone}&type=${type}`);
@@ -78,7 +78,7 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
 }
 
 /** An object that has the service, and a cache that has the world; keys and lists come from the object, so that both ways are taken. */
-function rehearsedSurroundings(world: KeyWorld, background: (work: Promise<unknown>) => void): Surroundings {
+function rehearsedBindings(world: KeyWorld, background: (work: Promise<unknown>) => void): Bindings {
   const sent = writeJson(sentWorld(world.context.options, world.entries));
   const times = { pushedAt: NOW, renewedAt: NOW, expiresAt: NOW + 60_000 };
   const clusters = [{ clusterId: CLUSTER, generation: 1, ...times, live: true, exports: 1, imports: 0 }];
@@ -107,7 +107,7 @@ function rehearsedSurroundings(world: KeyWorld, background: (work: Promise<unkno
     fetch: async (url) => bodyOf(partOf(new URL(String(url)))),
     cache: {
       match: async (url) =>
-        url.includes("/world?") && !url.endsWith("asked-for") ? bodyOf(sent) : undefined,
+        url.includes("/world?") && !url.endsWith("&requested") ? bodyOf(sent) : undefined,
       put: async () => {},
       delete: async () => false,
     },

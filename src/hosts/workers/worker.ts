@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describeError, logJson } from "../../assembly/log.ts";
 import type { App } from "../../http/app.ts";
-import { cloudflareSurroundings, createEdgeGateway, type Environment, readSettings } from "./edge-gateway.ts";
+import { cloudflareBindings, createEdgeGateway, type Environment, readSettings } from "./edge-gateway.ts";
 import { answerAtEdge } from "./edge-message.ts";
 import { rehearse } from "./rehearsal.ts";
 
@@ -21,7 +21,7 @@ async function startGateway(): Promise<{ readonly app: App } | { readonly failur
     await rehearse(settings).catch((err) =>
       logJson("error", "rehearsal-failed", "the start went on", { err }),
     );
-    return { app: await createEdgeGateway(settings, cloudflareSurroundings(environment)) };
+    return { app: await createEdgeGateway(settings, cloudflareBindings(environment)) };
   } catch (failure) {
     return { failure };
   }

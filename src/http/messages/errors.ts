@@ -142,7 +142,7 @@ export function toApiError(error: unknown): ApiError | undefined {
       details: { currentGeneration: error.current ?? null },
     });
   if (error instanceof OtherInstance) return new ApiError(error.code, error.message);
-  // For the audit log: nobody gets it.
+  // For the audit log: no response is sent.
   if (error instanceof SenderGone) return new ApiError(error.code, error.message);
   if (error instanceof SnapshotError) {
     const { code, message, issues, total } = error;

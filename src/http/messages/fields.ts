@@ -91,7 +91,7 @@ export function preflight(request: HttpRequest, allow: string, allowed: AllowedO
   return { status: 204, headers, body: null };
 }
 
-/** Tells hosts by which a gateway is known from those of strangers. @param host with its port, as `HttpRequest.host` */
+/** Distinguishes hosts by which a gateway is known from others. @param host with its port, as `HttpRequest.host` */
 export type KnowsHost = (host: string) => boolean;
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;

@@ -139,7 +139,7 @@ const queryMetrics = (): Metric<QueryCounters>[] => [
 /** The gateway and its clusters. */
 const statusMetrics = (): Metric<Status>[] => [
   gauge("clusterset_doh_ready", "1 when queries are answered.", ({ ready }) => Number(ready)),
-  // Each thread has compiled what its clients asked for.
+  // Each thread has compiled what its clients requested.
   gauge(
     "clusterset_doh_compiled_bytes",
     "Bytes of compiled names in memory.",

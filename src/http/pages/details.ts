@@ -32,15 +32,15 @@ const NOTHING_THERE: ReadonlySet<string> = new Set([
 /** `/services/<namespace>/<name>?view=<cluster id>`: what is answered for a service, from which clusters, and why. */
 export async function servicePage(
   parts: PageParts,
-  asked: AskedService,
+  requested: RequestedService,
   request: HttpRequest,
 ): Promise<Page> {
-  if (!isObjectLabel(asked.namespace) || !isObjectLabel(asked.name))
+  if (!isObjectLabel(requested.namespace) || !isObjectLabel(requested.name))
     return notFoundPage("the address does not name a service: /services/<namespace>/<name>");
-  const facts = await serviceFacts(parts, asked, request);
+  const facts = await serviceFacts(parts, requested, request);
   if ("error" in facts) return notFoundPage(facts.error);
-  const page = { title: `${asked.name} in ${asked.namespace}`, at: "/services" };
-  const heading = html`<h1><code>${asked.name}</code> in <code>${asked.namespace}</code></h1>`;
+  const page = { title: `${requested.name} in ${requested.namespace}`, at: "/services" };
+  const heading = html`<h1><code>${requested.name}</code> in <code>${requested.namespace}</code></h1>`;
   const { service, code } = facts.explanation;
   if (service === undefined && facts.listing === undefined && NOTHING_THERE.has(code))
     return { ...page, status: 404, body: html`${heading}${absent(facts)}` };
@@ -49,7 +49,7 @@ export async function servicePage(
     .clusters.flatMap(({ clusterId }) => (parts.gateway.hasCluster(clusterId) ? clusterId : []));
   return {
     ...page,
-    body: html`${heading}${viewForm(asked, views)}${refreshed(present(facts, parts))}`,
+    body: html`${heading}${viewForm(requested, views)}${refreshed(present(facts, parts))}`,
   };
 }
 
@@ -59,7 +59,7 @@ ${suggestionList(suggestions)}
 <p><a href="/services">All services</a></p>`;
 }
 
-function viewForm({ namespace, name, view = "" }: AskedService, clusters: readonly string[]): Html {
+function viewForm({ namespace, name, view = "" }: RequestedService, clusters: readonly string[]): Html {
   return html`<form action="/services/${namespace}/${name}" method="get" aria-label="Choose a view">
 ${viewField("Seen from", view, clusters)}
 <button>Show</button>
@@ -98,7 +98,7 @@ function portsOf({ listing, explanation: { service } }: ServiceFacts): string {
 }
 
 /** A service of a request. */
-interface AskedService {
+interface RequestedService {
   readonly namespace: string;
   readonly name: string;
   /** A cluster id; undefined for the client's own view. */
@@ -106,7 +106,7 @@ interface AskedService {
 }
 
 /** What is answered of a service in one view, and why. */
-interface ServiceFacts extends AskedService {
+interface ServiceFacts extends RequestedService {
   /** Both families, in the order of the answers. */
   readonly addresses: JsonExplanation["records"];
   readonly addressCount: number;
@@ -123,7 +123,7 @@ interface ServiceFacts extends AskedService {
 /** Queries A, AAAA and SRV as the client would: what it may not see is answered as what does not exist. */
 async function serviceFacts(
   parts: PageParts,
-  service: AskedService,
+  service: RequestedService,
   request: HttpRequest,
 ): Promise<{ readonly error: string } | ServiceFacts> {
   const { namespace, name, view } = service;

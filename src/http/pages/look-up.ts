@@ -146,11 +146,11 @@ const MOST_RECORDS = 100;
 
 /** An answer: a sentence, its explanation, its records. */
 function lookUpResult({ json, query, path, search, explanation }: ExplainedAnswer): Html {
-  const asked = json.Question[0] ?? { name: ".", type: 0 };
-  const type = nameOfType(asked.type);
+  const question = json.Question[0] ?? { name: ".", type: 0 };
+  const type = nameOfType(question.type);
   const isGood = json.Status === ResponseCode.NOERROR && json.Answer !== undefined;
   return html`<section aria-labelledby="answer">
-<h2 id="answer"><code>${asked.name.replace(/(.)\.$/, "$1")}</code> ${type}</h2>
+<h2 id="answer"><code>${question.name.replace(/(.)\.$/, "$1")}</code> ${type}</h2>
 <p class="verdict ${isGood ? "good" : "bad"}">${describeOutcome(json.Status, json.Answer?.length ?? 0, type)}</p>
 <p class="soft">${json.Comment.slice(0, 1).toUpperCase()}${json.Comment.slice(1)}.</p>
 ${explanationView(explanation, path, search)}

@@ -103,7 +103,7 @@ export function duration(milliseconds: number): string {
   return `${Math.round(seconds / 86_400)} days`;
 }
 
-/** A time span in whole seconds; 0 for one that is over. */
+/** A time span in whole seconds; 0 for one that has ended. */
 export function wholeSeconds(milliseconds: number): number {
   return Math.max(0, Math.round(milliseconds / 1000));
 }

@@ -48,7 +48,7 @@ const MOST_STEPS = 64;
 interface BytesReading {
   readonly limits: BodyLimits;
   readonly setTimer: Clock["setTimer"];
-  /** Counts what the body takes in the memory: the bytes that were sent, or decompressed if that is more. Default: nobody counts it. */
+  /** Counts what the body takes in the memory: the bytes that were sent, or decompressed if that is more. Default: it is not counted. */
   readonly account?: BodyAccount;
 }
 
@@ -220,7 +220,7 @@ function unreadable(isCompressed: boolean): ApiError {
     : new ApiError("UNREADABLE_BODY", "the body ended before it was complete");
 }
 
-/** Counts the bytes of one body while the gateway holds them. A body that is rejected gives its room back before it is let go. */
+/** Counts the bytes of one body while the gateway holds them. A body that is rejected returns its room before it is closed. */
 export interface BodyAccount {
   /**
    * Counts further bytes.

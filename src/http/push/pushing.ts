@@ -58,7 +58,7 @@ interface TakenLines {
 /** Takes the lines of a request; `start` is called with the first one. */
 type TakeLines = (start: () => Stage) => Promise<TakenLines>;
 
-/** Bytes of a renewal. They count against no budget, so that a renewal waits for nobody's bodies. */
+/** Bytes of a renewal. They count against no budget, so that a renewal waits for no body. */
 const MOST_LEASE_BYTES = 4096;
 
 /** The push API (docs/reference/push-api.md), to be mounted at `/api/v1/clusters`. */

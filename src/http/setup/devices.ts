@@ -186,15 +186,15 @@ function curlLines(facts: SetupFacts): SetupFile {
 /** dig (BIND 9.18 and newer) and kdig (Knot), by POST and by GET. */
 function digLines(facts: SetupFacts): SetupFile {
   const { port, example, host, prefix } = facts;
-  const asked = `${example.name} ${example.type}`;
+  const question = `${example.name} ${example.type}`;
   const server = isAddress(host) || facts.addresses.length === 0 ? host : gatewayAddress(facts);
   const at = `@${server}${port === 443 ? "" : ` -p ${port}`}`;
   const path = prefix === "" ? "" : `=${prefix}/dns-query`;
   return textFile("dig.sh", [
-    `dig +https${path} ${at} ${asked}`,
-    `dig +https-get${path} ${at} ${asked}`,
-    `kdig +https${path} ${at} ${asked}`,
-    `kdig +https${path} +https-get ${at} ${asked}`,
+    `dig +https${path} ${at} ${question}`,
+    `dig +https-get${path} ${at} ${question}`,
+    `kdig +https${path} ${at} ${question}`,
+    `kdig +https${path} +https-get ${at} ${question}`,
   ]);
 }
 

@@ -56,12 +56,12 @@ const NAME =
   /^(?=.{1,253}$)[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
 
 /** @throws {SetupError} for a URL that is not `https://HOST[:PORT]`, or names with characters that a setup file cannot contain */
-export function readSetupFacts(asked: SetupRequest): SetupFacts {
-  const { host, port, origin } = readOrigin(asked.url);
-  const zone = readName(asked.zone, "the zone");
-  const { prefix = "" } = asked;
+export function readSetupFacts(request: SetupRequest): SetupFacts {
+  const { host, port, origin } = readOrigin(request.url);
+  const zone = readName(request.zone, "the zone");
+  const { prefix = "" } = request;
   if (!PREFIX.test(prefix)) throw new SetupError("the token has characters that a setup file cannot contain");
-  const { example = { name: `dns-version.${zone}`, type: "TXT" } } = asked;
+  const { example = { name: `dns-version.${zone}`, type: "TXT" } } = request;
   if (!/^[A-Z]{1,10}$/.test(example.type))
     throw new SetupError("the type of the example is not a record type");
   const own = host === "localhost" ? ["127.0.0.1", "::1"] : isAddress(host) ? [host] : [];
@@ -72,12 +72,12 @@ export function readSetupFacts(asked: SetupRequest): SetupFacts {
     resource: `${origin}${prefix}/dns-query`,
     host,
     port,
-    addresses: own.length > 0 ? own : (asked.addresses ?? []),
+    addresses: own.length > 0 ? own : (request.addresses ?? []),
     example: { name: readName(example.name, "the example"), type: example.type },
-    outside: asked.outside ?? "refuse",
-    dns: asked.dns,
-    dot: asked.dot,
-    isSelfSigned: asked.isSelfSigned ?? false,
+    outside: request.outside ?? "refuse",
+    dns: request.dns,
+    dot: request.dot,
+    isSelfSigned: request.isSelfSigned ?? false,
   };
 }
 

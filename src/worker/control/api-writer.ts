@@ -38,7 +38,7 @@ export class ApiWriter {
 
   /**
    * Server-side apply of an object that is not there yet. Undefined if there is one: its version differs from the one that is named, so that the API
-   * server rejects the write and nobody's object is touched. Versions of objects begin at 2.
+   * server rejects the write and no other object is touched. Versions of objects begin at 2.
    * @throws {ApiError}
    */
   async applyNew(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject | undefined> {

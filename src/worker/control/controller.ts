@@ -206,7 +206,7 @@ export function isExpected(error: unknown, isThere: boolean): boolean {
 export const RETRY_LIMITS: BackoffLimits = { first: 500, most: 60_000 };
 /** Milliseconds until an object that the API server calls invalid is tried again without a change. */
 export const INVALID_PAUSE = 10 * 60_000;
-/** Characters by which two failures of a key are told apart. */
+/** Characters by which two failures of a key differ. */
 const MOST_COMPARED = 300;
 /** Keys that are worked on at once: with 80 ms for each write, enough for `WRITE_LIMITS`. */
 export const AT_ONCE = 16;

@@ -273,7 +273,7 @@ export async function followDesiredState(options: DesiredStreamOptions, signal: 
   }
 }
 
-/** How often a desired state is asked for that is read once: as a push with `--once` is tried. */
+/** How often a desired state that is read once is requested: as a push with `--once` is tried. */
 const MOST_ATTEMPTS = 5;
 
 /**

@@ -36,7 +36,7 @@ interface LeaseSpec {
  */
 export class Leader {
   readonly #options: LeaderOptions;
-  /** What was logged last, until it is over. */
+  /** What was logged last, until it ends. */
   #failure: string | undefined;
   #seen: { readonly version: string; readonly at: number } | undefined;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
-import { LeaseAlarm } from "../../../src/hosts/workers/surroundings.ts";
+import { LeaseAlarm } from "../../../src/hosts/workers/bindings.ts";
 import { stage, wholeLines } from "../../database/pushing.ts";
 import { FakeClock, settle } from "../../gateway/fake-clock.ts";
 import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";

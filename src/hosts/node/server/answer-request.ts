@@ -157,7 +157,7 @@ export interface NodeRequest extends HttpRequest {
   whenGone(callback: () => void): void;
   /**
    * The whole body, if it came in one read with the request and is at most `most` bytes long. Otherwise undefined: then it is still to be read. May be called in the turn in
-   * which the request came. Nobody else uses the memory of the bytes.
+   * which the request came. Nothing else uses the memory of the bytes.
    */
   arrivedBody(most: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** The body as it comes, no faster than it is read. Cancelling it stops reading, but the connection continues. */
@@ -177,7 +177,7 @@ type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 /** The response to a field Expect with anything else (RFC 9110 section 10.1.1). */
 export const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
 
-/** The response to header fields beyond the limits. It has no body, since the method, which may be HEAD, may be beyond them, too. */
+/** The response to header fields that exceed the limits. It has no body: the method, which may be HEAD, may not have been read. */
 export const TOO_LARGE: HttpResponse = {
   status: 431,
   headers: { "cache-control": "no-store", "content-length": "0" },

@@ -93,7 +93,7 @@ export class ConnectionGuard {
     this.#protection.requests.end();
   }
 
-  /** Notes that a client made a stream be reset; RFC 9113 section 10.5: one that does it again and again is let go. */
+  /** Notes that a client made a stream be reset; RFC 9113 section 10.5: one that repeats it loses its connection. */
   reset(held: HeldConnection): void {
     if (this.#resets.take(held.resets) === 0) return;
     this.#protection.counters.hit("limits.streamResets");

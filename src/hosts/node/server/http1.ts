@@ -13,7 +13,7 @@ export class Http1Request implements NodeRequest {
   readonly url: string;
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
-  /** Whether the client waits with the body until it is asked for it (RFC 9110 section 10.1.1). */
+  /** Whether the client waits with the body until the server requests it (RFC 9110 section 10.1.1). */
   #waits: boolean;
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, waits: boolean) {

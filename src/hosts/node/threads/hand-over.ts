@@ -160,7 +160,7 @@ export function answerHanded(
       }),
     } as RequestInit);
     const response = gone.signal.aborted ? CLIENT_GONE : await toHttpResponse(await fetch(request, client));
-    // A body that nobody read would keep its ports open in both threads.
+    // An unread body would keep its ports open in both threads.
     if (request.body?.locked === false) request.body.cancel().catch(() => {});
     const stream = response.stream && endedBy(response.stream, ended);
     const message: HandedResponse = { ...response, id, stream };
@@ -199,7 +199,7 @@ export function answerHanded(
   });
 }
 
-/** The other end of a stream in a thread that has ended is never heard of. */
+/** The other end of a stream in a thread that has ended never closes by itself. */
 function endedBy(body: ReadableStream<Uint8Array>, ended: AbortSignal): ReadableStream<Uint8Array> {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   body.pipeTo(writable, { signal: ended }).catch(() => {});

@@ -13,7 +13,7 @@ import { answerHanded } from "./hand-over.ts";
 import { spawnThread } from "./spawn-thread.ts";
 import type { PostedState, ThreadOrder, ThreadReport, ThreadSharing, ThreadStart } from "./thread-sharing.ts";
 
-/** How long a thread may take to end its connections beyond the grace, in milliseconds. */
+/** How long a thread may take to end its connections after the grace, in milliseconds. */
 const LATE = 2000;
 
 /** What every answering thread is started with, and needs of the main thread. */
@@ -86,7 +86,7 @@ export function openThread(
   const stopped = Promise.withResolvers<void>();
   const prepared = Promise.withResolvers<void>();
   const listening = Promise.withResolvers<Pick<Answering, "port" | "places">>();
-  // A thread that ends before it is told to listen rejects `prepared`.
+  // A thread that ends before the message to listen rejects `prepared`.
   listening.promise.catch(() => {});
   let isListening = false;
   let error: unknown = new Error("the thread ended");

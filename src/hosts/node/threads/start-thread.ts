@@ -202,7 +202,7 @@ interface FollowParts {
   readonly take: (state: ThreadState) => void;
 }
 
-/** Until it is asked again whether every thread has a state that came, in milliseconds. The main thread says so at once, unless it is interrupted. */
+/** Pause before the next look whether every thread has a state that came, in milliseconds. The main thread says so at once, unless it is interrupted. */
 const SOON = 1;
 
 /**
