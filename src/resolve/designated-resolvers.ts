@@ -57,13 +57,13 @@ export function answerDesignation(
   query: Query,
   context: DesignationContext,
 ): Answer | undefined {
-  const { designated } = context;
+  const { transport } = context;
+  const designated = transport?.isOfRule === true ? undefined : context.designated;
   const { name } = query;
   const zoneAt = startOfZone(name, RESOLVER_ARPA);
   const isService = startsWithDns(name);
   const isNamed = designated !== undefined && isService && zoneAt < 0 && isServiceOf(name, designated);
   if (zoneAt < 0 && !isNamed) return undefined;
-  const { transport } = context;
   const writer = beginAnswer(message, query, { transport });
   if (query.type === RecordType.SVCB && designated !== undefined && isService && (isNamed || zoneAt === 5))
     return answerBindings(writer, query, designated, context.view);

@@ -280,6 +280,8 @@ export interface Transport {
   readonly isEncrypted: boolean;
   /** The idle timeout of the connection in units of 100 ms (RFC 7828 section 3.1); undefined if answers do not report it. */
   readonly keepaliveTimeout: number | undefined;
+  /** Whether its clients have an access rule by where they are connected: no other endpoint is equivalent (RFC 9462 section 4). Default: no. */
+  readonly isOfRule?: boolean;
 }
 
 /** DNS over UDP. @param payloadBytes the longest answer, at least 512 */

@@ -93,6 +93,13 @@ describe("SVCB at _dns.resolver.arpa", () => {
     expect(of("east")).toHaveLength(1);
   });
 
+  it("is NODATA on a listener with an access rule, whose clients other endpoints may reject", () => {
+    const transport = { ...udpTransport(1232), isOfRule: true };
+    for (const name of ["_dns.resolver.arpa", "_dns.dns.example.org"])
+      expect(askBindings(name, { ...world, transport }).answers).toEqual([]);
+    expect(ask({ ...world, transport }, "_dns.resolver.arpa", "UNKNOWN_64").rcode).toBe("NOERROR");
+  });
+
   it("is answered before the first push", () => {
     const query = encodeQuery("_dns.resolver.arpa", "UNKNOWN_64");
     expect(bindings(notReady(query, { designated })!.bytes).answers).toHaveLength(2);

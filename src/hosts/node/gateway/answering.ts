@@ -85,7 +85,7 @@ function createListenerAnswers(
       clock: clock.now,
     });
     const endpoint = {
-      transport,
+      transport: place.rule === undefined ? transport : { ...transport, isOfRule: true },
       cluster: place.view,
       outsideZones: place.outsideZones ?? config.outsideZones,
     };
