@@ -41,7 +41,7 @@ const RENEW_BEFORE_DAYS = 30;
 
 /**
  * The self-signed certificate of a state folder. A new one is made if there is none, if it expires
- * within 30 days, or if it does not name `host`.
+ * within 30 days, is not valid yet, or does not name `host`.
  * @param now Unix milliseconds
  * @param alsoNamed further names and addresses in the certificate
  */
@@ -128,8 +128,8 @@ function isCertificateFor(cert: string, host: string): boolean {
 }
 
 function isUsable({ cert }: TlsIdentity, named: readonly string[], now: number): boolean {
-  const certificate = new X509Certificate(cert);
-  if (Date.parse(certificate.validTo) - now < RENEW_BEFORE_DAYS * DAY) return false;
+  const { validFrom, validTo } = new X509Certificate(cert);
+  if (Date.parse(validFrom) > now || Date.parse(validTo) - now < RENEW_BEFORE_DAYS * DAY) return false;
   return named.every((host) => isCertificateFor(cert, host));
 }
 
@@ -182,16 +182,18 @@ export async function openTlsSource(
   if (tls === false) return undefined;
   const isEvery = host === "0.0.0.0" || host === "::";
   const { certificateFile, keyFile, clientCaFile } = tls === true ? {} : tls;
-  const read = async (): Promise<ServerTls & { readonly certificateFile?: string }> => {
-    const identity =
-      certificateFile === undefined || keyFile === undefined
-        ? await keepSelfSigned(
-            stateDirectory,
-            isEvery ? undefined : host,
-            Date.now(),
-            namesInCertificate(config),
-          )
-        : await readIdentity(certificateFile, keyFile);
+  // Made anew at a start alone: clients trust the one that is in use, and the clock may be set.
+  const selfSigned =
+    certificateFile === undefined || keyFile === undefined
+      ? await keepSelfSigned(
+          stateDirectory,
+          isEvery ? undefined : host,
+          Date.now(),
+          namesInCertificate(config),
+        )
+      : undefined;
+  const read = async (): Promise<ServerTls> => {
+    const identity = selfSigned ?? (await readIdentity(certificateFile!, keyFile!));
     if (ddr.name !== undefined && !isCertificateFor(identity.cert, canonical(ddr.name)))
       throw new UsageError(
         `ddr.name: the certificate in ${certificateFile} is not for ${ddr.name}, so no client would believe it`,
@@ -208,7 +210,7 @@ export async function openTlsSource(
       return current();
     },
     /** The file of a self-signed certificate, which clients need in order to trust it. */
-    selfSignedFile: current().certificateFile,
+    selfSignedFile: selfSigned?.certificateFile,
     /** @returns whether they changed @throws {UsageError} if they cannot be read */
     refresh: () => files.refresh(),
   };

@@ -1,9 +1,15 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
-import { keepSelfSigned, readCertificates, readIdentity } from "../../../src/hosts/node/tls.ts";
+import { readServeConfig } from "../../../src/hosts/node/config.ts";
+import {
+  keepSelfSigned,
+  openTlsSource,
+  readCertificates,
+  readIdentity,
+} from "../../../src/hosts/node/tls.ts";
 import { folderOfTest } from "../../folders.ts";
 
 const DAY = 86_400_000;
@@ -53,6 +59,23 @@ describe("the self-signed certificate", () => {
     expect(other.cert).not.toBe(later.cert);
     writeFileSync(other.certificateFile, "damaged");
     expect((await keepSelfSigned(folder, "doh.example", NOW + 368 * DAY)).cert).not.toBe(other.cert);
+  });
+});
+
+describe("the self-signed certificate of a gateway that runs", () => {
+  it("stays in use whatever becomes of its file and of the clock; a start replaces one from the future", async () => {
+    const open = () => openTlsSource(readServeConfig({ stateDir: folder, public: true }), "localhost");
+    vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+    onTestFinished(() => void vi.useRealTimers());
+    const source = (await open())!;
+    const { cert } = source.tls;
+    rmSync(source.selfSignedFile!);
+    vi.setSystemTime(NOW + 400 * DAY);
+    expect([await source.refresh(), source.tls.cert]).toEqual([false, cert]);
+    const ahead = (await open())!.tls.cert;
+    expect((await open())!.tls.cert).toBe(ahead);
+    vi.setSystemTime(NOW);
+    expect((await open())!.tls.cert).not.toBe(ahead);
   });
 });
 
