@@ -76,6 +76,15 @@ export function notReady(message: Uint8Array, context: DesignationContext = {}):
   return { ...answer, outOfZone: "unknown" };
 }
 
+/** Answers SERVFAIL where the gateway itself failed. Undefined for bytes that are not a DNS query. */
+export function answerFailure(message: Uint8Array, form: AnswerForm): Answer | undefined {
+  if (!isQuery(message)) return undefined;
+  const query = readQuery(message);
+  return "code" in query
+    ? answerError(message, query, form)
+    : answerWith(message, query, ResponseCode.SERVFAIL, -1, form);
+}
+
 /**
  * Answers without records and with TC, so that the client repeats the query over TCP. Hardly longer than the query. Undefined for bytes that
  * are not a DNS query.

@@ -85,9 +85,38 @@ function handlerOf(
     { view, outsideZones = "refuse" }: Place,
     transport: Transport,
   ) =>
-    createAnswerMessage(answerQuery, { transport, cluster: view, outsideZones }, counters)(message, address);
+    createAnswerMessage(answerQuery, { transport, cluster: view, outsideZones }, counters, (error) => {
+      throw error;
+    })(message, address);
   return { handle, seen, counters, answerQuery };
 }
+
+describe("a query whose answer fails", () => {
+  const failing = (failure: () => ReturnType<typeof answerQuery>) => {
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => void errors.push(error);
+    const endpoint = { transport: udp, outsideZones: "refuse" } as const;
+    return { errors, answer: createAnswerMessage(failure, endpoint, new QueryCounters(), onError) };
+  };
+  const { answerQuery } = handlerOf(answerOf(1), undefined);
+  const bug = new Error("a bug");
+
+  it.each([
+    [
+      "at once",
+      () => {
+        throw bug;
+      },
+    ],
+    ["later", () => Promise.reject(bug)],
+  ])("%s is SERVFAIL, and reported: a client tries another server", async (_, failure) => {
+    const { errors, answer } = failing(failure);
+    const answered = await answer(asked, "192.0.2.1");
+    expect(dnsPacket.decode(Buffer.from(answered!.bytes))).toMatchObject({ id: 7, rcode: "SERVFAIL" });
+    expect(errors).toEqual([bug]);
+    expect(await answer(Uint8Array.of(1), "192.0.2.1")).toBeUndefined();
+  });
+});
 
 it.each([true, false])(
   "an upstream's answer is private if only some addresses get it: %s",

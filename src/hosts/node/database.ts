@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Log } from "../../assembly/log.ts";
 import { UsageError } from "../../config/values.ts";
-import { type Database, overSqlite } from "../../database/driver.ts";
+import { type Database, overSqlite, type Statement } from "../../database/driver.ts";
 import { migrate } from "../../database/schema.ts";
 import { StoreError, sqliteCode, storeFailure } from "../../database/store-error.ts";
 
@@ -50,11 +50,46 @@ export function openDatabase(path: string): OpenDatabase {
   }
 }
 
-/** Opens a connection that only reads, beside the one that writes. */
-export function openForReading(path: string): Database & { close(): void } {
+/**
+ * Opens a connection that only reads, beside the one that writes.
+ * @param onDamaged called once, when SQLite cannot read the file any more: only another start helps, which sets it aside
+ */
+export function openForReading(
+  path: string,
+  onDamaged: (error: Error) => void = () => {},
+): Database & { close(): void } {
   const connection = connect(path, true);
   connection.exec(`PRAGMA busy_timeout = ${PATIENCE}`);
-  return { ...overSqlite(connection), close: () => connection.close() };
+  const database = overSqlite(connection);
+  let isKnown = false;
+  const watched =
+    <Values extends unknown[], Result>(read: (...values: Values) => Result) =>
+    (...values: Values): Result => {
+      try {
+        return read(...values);
+      } catch (error) {
+        if (!isKnown && isDamaged(error)) {
+          isKnown = true;
+          onDamaged(error);
+        }
+        throw error;
+      }
+    };
+  const prepare = watched((sql: string) => {
+    const statement = database.prepare(sql);
+    return {
+      run: (...values) => statement.run(...values),
+      get: watched((...values) => statement.get(...values)),
+      all: watched((...values) => statement.all(...values)),
+    } satisfies Statement as Statement;
+  });
+  return { ...database, prepare, close: () => connection.close() };
+}
+
+/** Whether SQLite found the file damaged. */
+function isDamaged(error: unknown): error is Error {
+  const code = sqliteCode(error);
+  return code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
 }
 
 /** Loads SQLite without Node's own warning: a line in the log of the gateway says it. */
@@ -166,8 +201,7 @@ function damageOf(path: string): OpenDatabase | string {
     return found;
   } catch (error) {
     database?.close();
-    const code = sqliteCode(error);
-    if (code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB") return (error as Error).message;
+    if (isDamaged(error)) return error.message;
     throw error;
   }
 }

@@ -126,3 +126,20 @@ test("a cluster with damaged rows leaves the answers until its worker pushes in 
   await workers[0]!.restart();
   await eventualAnswer(gateway, "db.shop").toEqual(newest);
 });
+
+test("ends when it cannot read its database any more, and sets it aside when it is started again: workers push anew", async () => {
+  const newest = await answered(gateway, "db.shop");
+  await gateway.stop();
+  await gateway.process.start();
+  const path = join(gateway.stateDir, "clusterset.db");
+  const pages = readFileSync(path);
+  writeFileSync(path, pages.fill(0, 2 * 4096));
+  await answered(gateway, "db.shop").catch(() => {});
+  await gateway.process.ended();
+  expect(gateway.process.exitCode).toBe(1);
+  expect(gateway.process.log()).toMatch(/"uncaught-exception".*the database is damaged/);
+  await gateway.process.start();
+  expect(gateway.process.log()).toMatch(/"database-damaged"/);
+  for (const worker of workers) await worker.restart();
+  await eventualAnswer(gateway, "db.shop").toEqual(newest);
+});

@@ -65,8 +65,9 @@ export async function startAnswering(parts: Parts, options: AnsweringOptions): P
 /** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
 function createListenerAnswers(
   { access, stubs, counters, accessCounters }: Parts,
-  { config, assembly, clock }: AnsweringOptions,
+  { config, assembly, clock, logger }: AnsweringOptions,
 ): ListenerParts["answerAt"] {
+  const onError = (err: unknown) => logger.error({ event: "query-failed", err }, "a query failed");
   const { rules } = access.admission;
   const { option, trusted } = config.sourceCluster;
   return (place, transport) => {
@@ -89,7 +90,7 @@ function createListenerAnswers(
       cluster: place.view,
       outsideZones: place.outsideZones ?? config.outsideZones,
     };
-    const answer = createAnswerMessage(answerQuery, endpoint, counters);
+    const answer = createAnswerMessage(answerQuery, endpoint, counters, onError);
     return (query, clientAddress) => {
       accessCounters.admitted.hit(rule.name);
       return answer(query, clientAddress);

@@ -111,7 +111,7 @@ export class StreamConnection {
   }
 
   #answer(query: Uint8Array): void {
-    const { kind, counters, onError } = this.#parts;
+    const { kind, counters } = this.#parts;
     const answered = this.#answerMessage(query, this.#clientAddress);
     if (!(answered instanceof Promise)) {
       this.#write(answered);
@@ -119,16 +119,11 @@ export class StreamConnection {
     }
     this.#inFlight++;
     if (this.#isFull) counters.limits.hit(`${kind}.queriesPerConnection`);
-    answered
-      .then((answer) => this.#write(answer))
-      .catch((error: Error) => {
-        onError(error);
-        this.#socket.destroy();
-      })
-      .finally(() => {
-        this.#inFlight--;
-        this.#answerAll();
-      });
+    void answered.then((answer) => {
+      this.#write(answer);
+      this.#inFlight--;
+      this.#answerAll();
+    });
   }
 
   #write(answer: Answer | undefined): void {

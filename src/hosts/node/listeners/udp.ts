@@ -9,7 +9,7 @@ import type { Dns } from "../../../config/listeners.ts";
 import { parseAddressRanges } from "../../../dns/address.ts";
 import { type ClientBuckets, ClientRate, type Rate } from "../../../limits/client-rate.ts";
 import type { Answer } from "../../../resolve/answer.ts";
-import { answerTruncated } from "../../../resolve/error-responses.ts";
+import { answerFailure, answerTruncated } from "../../../resolve/error-responses.ts";
 import type { Transport } from "../../../resolve/message-writer.ts";
 import { asOneListener, type Listener } from "../listen.ts";
 
@@ -110,11 +110,7 @@ async function bindUdp(host: string, port: number, parts: UdpParts): Promise<Lis
   socket.bind({ address: host, port, exclusive: true });
   await listening;
   socket.on("message", (query, client) => {
-    try {
-      answerDatagram(socket, query, client, parts);
-    } catch (error) {
-      parts.onError(error as Error);
-    }
+    answerDatagram(socket, query, client, parts);
   });
   return {
     port: socket.address().port,
@@ -134,9 +130,7 @@ function answerDatagram(socket: Socket, query: Buffer, client: RemoteInfo, parts
   }
   const answered = parts.answer(query, client.address);
   if (answered instanceof Promise)
-    answered
-      .then((answer) => answer !== undefined && send(socket, answer.bytes, client, parts))
-      .catch(parts.onError);
+    void answered.then((answer) => answer !== undefined && send(socket, answer.bytes, client, parts));
   else if (answered !== undefined) send(socket, answered.bytes, client, parts);
 }
 
@@ -219,16 +213,27 @@ export function createAnswerMessage(
   answerQuery: AnswerQuery,
   endpoint: Endpoint,
   counters: QueryCounters,
+  onError: (error: unknown) => void,
 ): AnswerMessage {
-  const { name } = endpoint.transport;
+  const { transport } = endpoint;
   const answerOf = (answered: Answered | Unanswered): Answer | undefined => {
     if (typeof answered !== "string") return answered.answer;
-    counters.malformed.hit(name);
+    counters.malformed.hit(transport.name);
     return undefined;
   };
+  const failed = (query: Uint8Array, error: unknown): Answer | undefined => {
+    onError(error);
+    return answerFailure(query, { transport });
+  };
   return (query, clientAddress) => {
-    const answered = answerQuery(new SocketRequest(clientAddress), query, endpoint);
-    return answered instanceof Promise ? answered.then(answerOf) : answerOf(answered);
+    try {
+      const answered = answerQuery(new SocketRequest(clientAddress), query, endpoint);
+      if (!(answered instanceof Promise)) return answerOf(answered);
+      const own = query.slice();
+      return answered.then(answerOf).catch((error) => failed(own, error));
+    } catch (error) {
+      return failed(query, error);
+    }
   };
 }
 

@@ -15,6 +15,7 @@ const begun = Promise.withResolvers<ThreadStart>();
 const started = begun.promise.then((start) =>
   startThread(start, closers, {
     onDamage: (cluster) => report({ report: "damage", cluster }),
+    onUnreadable: ({ message }) => report({ report: "unreadable", message }),
     addresses: () => {
       report({ report: "prepared" });
       return addresses.promise;

@@ -98,6 +98,8 @@ export function openThread(
     } else if (message.report === "failed") {
       error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
     } else if (message.report === "damage") sharing.damaged(message.cluster);
+    // It ends the process: a start sets the database aside, and workers push again.
+    else if (message.report === "unreadable") throw new Error(`the database is damaged: ${message.message}`);
     else stopped.resolve();
   });
   worker.on("error", (cause) => {

@@ -30,6 +30,8 @@ const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
 interface ThreadCalls {
   /** Called with the cluster of a damaged row. */
   readonly onDamage: (clusterId: string) => void;
+  /** Called once, when the database cannot be read any more. */
+  readonly onUnreadable: (error: Error) => void;
   /** Called when all is prepared. @returns the settings whose addresses it listens on, once it may */
   readonly addresses: () => Promise<ServeConfig>;
 }
@@ -45,7 +47,7 @@ const EXPLAIN = /\/explain$/;
 export async function startThread(
   start: ThreadStart,
   closers: Closers,
-  { onDamage, addresses }: ThreadCalls,
+  { onDamage, onUnreadable, addresses }: ThreadCalls,
 ): Promise<Answering> {
   const { index, config, tls } = start;
   const logger = createLogger("serve", config.logLevel).child({ thread: index });
@@ -57,7 +59,7 @@ export async function startThread(
   const own = { shared, logger, accessLogger: quiet, stubStore: NO_STORE, isInClear: tls === undefined };
   const parts = await openParts(config, own, closers);
   const { access, stubs } = parts;
-  const database = closers.add(openForReading(start.database));
+  const database = closers.add(openForReading(start.database, onUnreadable));
   const assembly = await assemble(config, {
     ...parts.platform,
     clock,

@@ -251,5 +251,7 @@ export type ThreadReport =
   | { readonly report: "failed"; readonly message: string; readonly isUsage: boolean }
   /** It read a damaged row. */
   | { readonly report: "damage"; readonly cluster: string }
+  /** It cannot read the database any more. */
+  | { readonly report: "unreadable"; readonly message: string }
   /** Its last connection has ended. */
   | { readonly report: "stopped" };
