@@ -435,7 +435,8 @@ type Groups = LocalService["endpoints"];
 /** Characters of an endpoint as JSON, at least. */
 const SHORTEST_ENDPOINT = '"a":{"address":""},'.length;
 
-const COUNTER: Readonly<Record<Kind, keyof Totals | undefined>> = {
+/** Where `Totals` has how many there are of a kind. */
+export const COUNTER = {
   [Kind.single]: undefined,
   [Kind.namespace]: "namespaces",
   [Kind.export]: "exports",
@@ -443,7 +444,7 @@ const COUNTER: Readonly<Record<Kind, keyof Totals | undefined>> = {
   [Kind.service]: "services",
   [Kind.pods]: "pods",
   [Kind.findings]: "findings",
-};
+} as const;
 
 /** The facts of an entry. @param value valid */
 export function factsOf(kind: Kind, name: string, value: unknown): Facts {

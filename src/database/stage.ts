@@ -55,6 +55,8 @@ export class Stage {
   readonly #cluster: string;
   readonly #kind: Staged["kind"];
   readonly #reader: Pick<Reader, "entry">;
+  readonly #onName: (kind: Kind, names: number) => void;
+  readonly #names = new Map<Kind, number>();
   readonly #entries = new Map<Kind, Map<string, OpenEntry>>();
   /** Pods and findings: by kind, row and name; empty for one that is removed. */
   readonly #buckets = new Map<Kind, Map<string, Map<string, string>>>();
@@ -64,8 +66,15 @@ export class Stage {
   #last: OpenEntry | undefined;
   #line = 0;
 
-  constructor(reader: Pick<Reader, "entry">, cluster: string, kind: Staged["kind"]) {
+  /** @param onName called with each further name of a kind, also of entries that go, and how many there are; may throw */
+  constructor(
+    reader: Pick<Reader, "entry">,
+    cluster: string,
+    kind: Staged["kind"],
+    onName: (kind: Kind, names: number) => void = () => {},
+  ) {
     this.#reader = reader;
+    this.#onName = onName;
     this.#cluster = cluster;
     this.#kind = kind;
   }
@@ -108,6 +117,7 @@ export class Stage {
     const name = path.at(-1)!;
     let entry = table.get(name);
     if (entry === undefined) {
+      this.#count(kind);
       entry = this.#start(kind, path);
       table.set(name, entry);
     }
@@ -180,6 +190,7 @@ export class Stage {
     else {
       if (patch !== null) this.#checkKey(path);
       const members = this.#bucket(kind, kind === Kind.pods ? podsKey(name) : findingsKey(name));
+      if (!members.has(name)) this.#count(kind);
       const before = members.get(name) ?? "";
       if (patch === null) members.set(name, "");
       else if (before === "" && planOf(path).schema.safeParse(patch).success)
@@ -205,6 +216,12 @@ export class Stage {
       buckets.set(row, members);
     }
     return members;
+  }
+
+  #count(kind: Kind): void {
+    const names = (this.#names.get(kind) ?? 0) + 1;
+    this.#names.set(kind, names);
+    this.#onName(kind, names);
   }
 
   #checkKey(path: readonly string[]): void {

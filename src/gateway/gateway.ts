@@ -32,6 +32,7 @@ import {
 import {
   checkBounds,
   checkCharacters,
+  checkNames,
   type GatewayLimits,
   leaseMilliseconds,
   PushRefused,
@@ -165,6 +166,7 @@ export class Gateway {
    * Takes the lines of a push, for `push`.
    * @param base for changes: the generation that they build on
    * @throws {GenerationMismatch} where another one is held; from the stage, where a row that the lines change is damaged
+   * @throws {PushRefused} from the stage, where lines name far more than a cluster may have
    */
   stage(clusterId: string, kind: Staged["kind"], base?: number): Stage {
     if (kind === "changes") this.#checkHeld(clusterId, base);
@@ -179,7 +181,7 @@ export class Gateway {
         return undefined;
       }
     };
-    return new Stage({ entry }, clusterId, kind);
+    return new Stage({ entry }, clusterId, kind, (...names) => checkNames(this.#parts.limits, ...names));
   }
 
   /**

@@ -1,6 +1,7 @@
 import { Kind } from "../database/places.ts";
 import type { LargeEntry } from "../database/prepare.ts";
-import type { Totals } from "../database/schema.ts";
+import { COUNTER } from "../database/reader.ts";
+import { NO_TOTALS, type Totals } from "../database/schema.ts";
 
 /** Bounds on what one cluster's snapshot has, by the keys of the settings under `limits`. */
 export type SnapshotBounds = Omit<Totals, "characters">;
@@ -33,6 +34,20 @@ export function checkBounds(limits: SnapshotBounds, totals: SnapshotBounds): voi
     const message = `the snapshot has ${totals[limit]} ${what}; the most is ${limits[limit]} (limits.${limit})`;
     throw new PushRefused(code as PushRefusal, message);
   }
+}
+
+/** Imports that a cluster's own worker made, which do not count, in one push: one for each service that others export. */
+const MOST_MANAGED = 50_000;
+
+/**
+ * Checks, while lines come, how many entries of a kind they name: as many as a cluster may have, and as many that go.
+ * @throws {PushRefused} naming the setting
+ */
+export function checkNames(limits: SnapshotBounds, kind: Kind, names: number): void {
+  const counter = COUNTER[kind];
+  if (counter === undefined || names <= 2 * limits[counter]) return;
+  if (kind === Kind.import && names <= 2 * limits.imports + MOST_MANAGED) return;
+  checkBounds(limits, { ...NO_TOTALS, [counter]: names });
 }
 
 /**

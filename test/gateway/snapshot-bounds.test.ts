@@ -122,6 +122,47 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
   });
 });
 
+describe("a push that names far more than a cluster may have", () => {
+  const named = (value: unknown, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`a/${index}`, value]));
+
+  test.each([
+    ["exports", bare],
+    ["services", service],
+    ["pods", {}],
+    ["findings", finding],
+    ["imports", imported([])],
+  ] as const)("is rejected while its lines come: %s, also where they go", (table, value) => {
+    const { gateway } = openGateway({ limits: { [table]: 3 } });
+    const limit = table === "imports" ? 50_006 : 6;
+    for (const given of [value, null]) {
+      const stage = gateway.stage("west", "whole");
+      const lines = Object.keys(named(given, limit + 1)).map((key) => ({
+        change: [table, key, given] as const,
+        text: JSON.stringify([table, key, given]),
+        number: 1,
+        values: 1,
+        hasPrototypeKey: false,
+      }));
+      for (const line of lines.slice(0, limit)) stage.apply(line as never);
+      const code = `TOO_MANY_${table.toUpperCase()}`;
+      expect(() => stage.apply(lines[limit] as never)).toThrow(expect.objectContaining({ code }));
+    }
+  });
+
+  test("may replace all that a cluster may have", async () => {
+    const { gateway } = openGateway({ limits: { exports: 3 } });
+    const exports = (...names: string[]) => Object.fromEntries(names.map((name) => [`a/${name}`, bare]));
+    const { generation } = await putSnapshot(gateway, {
+      ...emptySnapshot("west"),
+      exports: exports("a", "b", "c"),
+    });
+    const gone = { "a/a": null, "a/b": null, "a/c": null };
+    await patchCluster(gateway, "west", generation, { exports: { ...gone, ...exports("d", "e", "f") } });
+    expect(gateway.totalsOf("west")!.exports).toBe(3);
+  });
+});
+
 describe("imports that the cluster's own worker made, one for each service that other clusters export", () => {
   const managed = { managed: true as const, ips: ["10.96.0.7"], ports: [], endpoints: {} };
   const made = (count: number) =>
