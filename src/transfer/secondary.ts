@@ -306,6 +306,7 @@ export class Secondary implements DohGateway {
       attempt.since = this.#clock.now();
       attempt.timeout = this.#policy.partTimeout;
       const news = state.status.ready ? await this.#log.fetch(state) : undefined;
+      if (news !== undefined) await sleep(this.#clock, MOST_FOLLOWING, this.#log.follow(news));
       if (!this.#schedule.isNews(asOf, this.#clock.now())) return this.#schedule.end(attempt);
       if (news?.isOther && this.#log.cache !== undefined) this.#onEvent({ event: "log-replaced" });
       this.#take(state, asOf, news && this.#log.take(news));
@@ -353,6 +354,8 @@ export class Secondary implements DohGateway {
 
 /** Keys in use that changed and are fetched before a state is answered from; more of them wait for queries. */
 const MOST_FOLLOWED = 64;
+/** How long a state waits for them, in milliseconds: one cluster's large services never hold back the changes of others. */
+const MOST_FOLLOWING = 300;
 
 /** What a state says that is not known yet. */
 interface News {
@@ -398,9 +401,7 @@ export class FollowedLog {
       world = (await this.#fetcher.fetch(name, state.world, state.epoch, readWorld))?.value;
       if (world === undefined) throw new Error("the primary's world changed with each request");
     }
-    const news = { state, rows: rows ?? (await this.#rowsAfter(state.base, state)), isOther, world };
-    if (!isOther) await this.#follow(news.rows);
-    return news;
+    return { state, rows: rows ?? (await this.#rowsAfter(state.base, state)), isOther, world };
   }
 
   /** Takes over what was fetched. @throws {Error} where the primary's settings are none */
@@ -454,7 +455,8 @@ export class FollowedLog {
   }
 
   /** Fetches keys in use that changed, so that queries after the change do not wait. */
-  async #follow(rows: readonly LogRow[]): Promise<void> {
+  async follow({ rows, isOther }: News): Promise<void> {
+    if (isOther) return;
     const cache = this.#cache!;
     const wanted = new Map(
       rows.flatMap((row) =>

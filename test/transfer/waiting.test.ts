@@ -42,6 +42,20 @@ describe("one who waits", () => {
     expect(source.states).toHaveLength(2);
   });
 
+  it("does not wait for changed keys that take long: what else is new counts", async () => {
+    const { clock, source, secondary, push } = await openFresh();
+    await push("west", 3);
+    clock.stall(limit + 1);
+    expect(secondary.status()).toHaveProperty("staleSince");
+    source.forget();
+    source.partLatency = () => 5000;
+    secondary.freshen(clock.now());
+    await settle();
+    expect(source.kinds).toEqual(["key"]);
+    await clock.advance(400);
+    expect(secondary.status()).not.toHaveProperty("staleSince");
+  });
+
   it("waits longer for the very first state", async () => {
     const { push, open, source, clock, ask } = await openPair({ firstWait: 3000 });
     await push("west", 2);
