@@ -5,7 +5,7 @@ import { patchValue, splitPatch } from "../snapshot/lines/split-patch.ts";
 import { entryValue } from "./reader.ts";
 
 /** Characters from which on a part takes no more members. A line of 1,000 members has more. */
-const FULL_PART = 32 * 1024;
+export const FULL_PART = 32 * 1024;
 /** An entry with a longer part is split anew: a row of a Durable Object has at most 2 MB, and a character up to 3 bytes. */
 const LONGEST_PART = 512 * 1024;
 /** An entry whose parts are shorter on average is split anew. */

@@ -517,7 +517,7 @@ export function comparedValues(
     unknown,
     unknown,
   ];
-  if (before.every(differs) || hasSamePorts(kind, old, now)) return [old, now];
+  if (before.every(differs) || isBucket(kind) || hasSamePorts(kind, old, now)) return [old, now];
   return [entryValue({ texts: before }), entryValue({ texts: after })];
 }
 
@@ -550,11 +550,16 @@ export function countEntry(
   const counter = COUNTER[kind];
   if (counter === undefined) return;
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
-  // The text of a bucket has the keys of its entries.
-  const isBucket = kind === Kind.pods || kind === Kind.findings;
-  totals.characters += sign * (isBucket ? characters - 1 : JSON.stringify(name).length + characters + 2);
+  // The texts of a bucket have the keys of its entries.
+  const own = isBucket(kind) ? -texts.length : JSON.stringify(name).length + 2;
+  totals.characters += sign * (characters + own);
   totals[counter] += sign * entries;
   totals.endpoints += sign * endpoints;
   totals.ports += sign * ports;
   totals.metadataCharacters += sign * metadataCharacters;
+}
+
+/** Whether rows of a kind have several entries each. */
+export function isBucket(kind: Kind): boolean {
+  return kind === Kind.pods || kind === Kind.findings;
 }

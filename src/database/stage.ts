@@ -9,10 +9,10 @@ import {
   SnapshotError,
   type SnapshotIssue,
 } from "../snapshot/parse.ts";
-import { EntryDraft } from "./entry-draft.ts";
+import { EntryDraft, FULL_PART } from "./entry-draft.ts";
 import { findingsKey, KIND_OF, Kind, podsKey } from "./places.ts";
 import type { Reader } from "./reader.ts";
-import { type Facts, factsOf } from "./reader.ts";
+import { entryValue, type Facts, factsOf, isBucket } from "./reader.ts";
 
 /** An entry as it becomes. */
 export interface StagedEntry {
@@ -89,7 +89,7 @@ export class Stage {
     const kind = KIND_OF[name];
     const patch = line.change.at(-1) as EntryPatch;
     const path = typeof key === "string" ? [name, key] : [name];
-    if (kind === Kind.pods || kind === Kind.findings) this.#applyToBucket(kind, path, patch, line);
+    if (isBucket(kind)) this.#applyToBucket(kind, path, patch, line);
     else this.#applyToEntry(kind, path, patch, line);
     if (this.#issues.length >= ENOUGH_ISSUES) throw new SnapshotError(this.#issues.slice(0, ENOUGH_ISSUES));
   }
@@ -211,8 +211,10 @@ export class Stage {
     let members = buckets.get(row);
     if (members === undefined) {
       const found = this.#kind === "whole" ? undefined : this.#reader.entry(this.#cluster, kind, row);
-      const entries: [string, unknown][] = Object.entries(JSON.parse(found?.texts[0] || "{}"));
-      members = new Map(entries.map(([name, value]) => [name, JSON.stringify(value)]));
+      const value = found === undefined || found.texts[0] === "" ? {} : entryValue(found);
+      members = new Map(
+        Object.entries(value as object).map(([name, value]) => [name, JSON.stringify(value)]),
+      );
       buckets.set(row, members);
     }
     return members;
@@ -247,11 +249,18 @@ function planOf(path: readonly string[]): EntryPlan {
   return path.length === 1 ? SINGLE_PLANS[path[0] as Single] : COLLECTION_PLANS[path[0] as Collection].member;
 }
 
-/** Members as one JSON object, in the order of names; nothing for none. */
+/** Members as JSON objects, in the order of names; nothing for none. */
 function bucketTexts(members: ReadonlyMap<string, string>): string[] {
   const names = [...members.keys()].filter((name) => members.get(name) !== "").sort();
-  if (names.length === 0) return [];
-  return [`{${names.map((name) => `${JSON.stringify(name)}:${members.get(name)}`).join(",")}}`];
+  const parts: string[] = [];
+  let part = "";
+  for (const [index, name] of names.entries()) {
+    part += `${part === "" ? "{" : ","}${JSON.stringify(name)}:${members.get(name)}`;
+    if (part.length < FULL_PART && index < names.length - 1) continue;
+    parts.push(`${part}}`);
+    part = "";
+  }
+  return parts;
 }
 
 /** The JSON of the value of a line, as it was sent. */

@@ -318,3 +318,29 @@ it.each([
 ])("the value of the line %s is %s", (text, expected) => {
   expect(valueText(text)).toBe(expected);
 });
+
+it("many findings of one object have several rows, none above what a Durable Object takes, and are counted one by one", () => {
+  const { database, writer } = open();
+  const message = "x".repeat(4000);
+  const finding = (index: number, text: string) => ({
+    [`Odd${index}/shop/web/slice`]: {
+      reason: `Odd${index}`,
+      kind: "EndpointSlice",
+      namespace: "shop",
+      name: "web",
+      message: text,
+    },
+  });
+  const findings = Object.assign({}, ...Array.from({ length: 700 }, (_, index) => finding(index, message)));
+  const held = { ...emptySnapshot("west"), findings };
+  push(writer, "west", "whole", wholeLines(held));
+  const next = { ...held, findings: { ...findings, ...finding(300, "less"), ...finding(701, "more") } };
+  delete next.findings["Odd5/shop/web/slice"];
+  push(writer, "west", "changes", patchLines("west", diffSnapshots(held, next)!));
+  expect(snapshotOf(writer.reader, "west")).toEqual(next);
+  expect(writer.reader.cluster("west")!.totals).toEqual(totalsOf(next));
+  const rows = database.prepare("SELECT max(length(text)) AS longest, count(*) AS count FROM entry").get()!;
+  expect(Number(rows.count)).toBeGreaterThan(50);
+  expect(Number(rows.longest)).toBeLessThan(64 * 1024);
+  database.close();
+});

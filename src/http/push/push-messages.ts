@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { KIND_OF, Kind } from "../../database/places.ts";
 import type { EntryChange } from "../../database/prepare.ts";
-import { type EntryRow, entryValue } from "../../database/reader.ts";
+import { type EntryRow, entryValue, isBucket } from "../../database/reader.ts";
 import { Degradations } from "../../snapshot/degradation.ts";
 import { type Collection, collectIssues, SnapshotError } from "../../snapshot/parse.ts";
 
@@ -65,8 +65,7 @@ const TABLES: ReadonlyMap<Kind, Collection> = new Map(
 /** The entries of a row as text, by name; none for one that is gone. */
 function membersOf(row: EntryRow | undefined): ReadonlyMap<string, string> {
   if (row === undefined || row.texts[0] === "") return new Map();
-  if (row.kind !== Kind.pods && row.kind !== Kind.findings)
-    return new Map([[row.name, row.texts.join("\n")]]);
+  if (!isBucket(row.kind)) return new Map([[row.name, row.texts.join("\n")]]);
   return new Map(
     Object.entries(entryValue(row) as object).map(([name, value]) => [name, JSON.stringify(value)]),
   );
