@@ -67,6 +67,12 @@ const failures = [
     code: "SQLITE_FULL",
     refusal: "STORE_FULL",
   },
+  {
+    what: "has written all that Cloudflare's free plan allows for a day",
+    failure: new Error("Exceeded allowed rows written in Durable Objects free tier."),
+    code: "DAILY_LIMIT",
+    refusal: "STORE_FULL",
+  },
 ];
 
 describe.each(failures)("on a disk that $what", ({ failure, code, refusal }) => {
