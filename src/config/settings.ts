@@ -9,7 +9,7 @@ import { Clients, Limits } from "./limits.ts";
 import { Ddr, Dns, Dot } from "./listeners.ts";
 import { Location } from "./location.ts";
 import { Store } from "./store.ts";
-import { count, IpAddress, ZoneName } from "./values.ts";
+import { count, IpAddress, parseListenAddress, ZoneName } from "./values.ts";
 
 /** The most threads that answer clients. */
 export const MOST_THREADS = 256;
@@ -39,6 +39,7 @@ const Tls = z
     "must have certificateFile and keyFile together",
   );
 
+const ORIGIN = "must be a web origin as browsers send it, such as https://app.example.org";
 const PUBLIC_URL = "must be https://HOST or https://HOST:PORT, such as https://doh.example.org";
 
 /** Every setting, with what a host needs for it. docs/reference/configuration.md has its table. */
@@ -93,14 +94,21 @@ const Settings = z
      * the network admits clients.
      */
     cors: z
-      .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).optional() })
+      .strictObject({
+        origins: z
+          .union([
+            z.literal("*"),
+            z.array(z.url({ error: ORIGIN, abort: true }).refine(isOrigin, ORIGIN)).max(1000),
+          ])
+          .optional(),
+      })
       .prefault({}),
     forward: Forward,
     access: Access.prefault({}),
     limits: Limits.prefault({}),
     stateDirectory: need("files", z.string().min(1).default(".clusterset-doh")),
     ...needAll("sockets", {
-      listen: z.string().default("localhost:8443"),
+      listen: z.string().superRefine(checkListenAddress).default("localhost:8443"),
       /** Valkey or Redis, instead of the state folder. */
       store: Store.optional(),
       /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
@@ -142,3 +150,16 @@ export type EdgeConfig = z.infer<typeof EdgeConfig>;
 
 /** The variable `PUSH_CREDENTIALS` of these hosts. */
 export const EdgePushCredentials = onHost(z.array(PushCredential).max(10_000), EDGE);
+
+function isOrigin(text: string): boolean {
+  const { origin, protocol, host } = new URL(text);
+  return text === (origin === "null" ? `${protocol}//${host}` : origin);
+}
+
+function checkListenAddress(text: string, context: z.RefinementCtx): void {
+  try {
+    parseListenAddress(text);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: (error as Error).message });
+  }
+}

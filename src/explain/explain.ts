@@ -53,7 +53,7 @@ export function* explain(source: ExplainSource, question: AnsweredQuestion): Ste
       ...NOTHING,
       code: "FORWARDED",
       records: question.records.map((record) => ({ ...record, from: [] })),
-      message: "The name is out of zone: another name server answered.",
+      message: "The name is out of zone: queries for it are forwarded.",
     };
   const known: KnownNames = { frame, view, accounts };
   const subject = readSubject(frame, name, view);

@@ -188,6 +188,19 @@ describe("a mistake in --cluster-token is reported with the next step", () => {
 describe("a mistake in the config file is reported with its place", () => {
   it.each<readonly [string, string]>([
     ["listen: ':1'\nlimits:\n  connections: none\n", "gateway.yaml:3: limits.connections: "],
+    ["zones: []\nlisten: '8443'\n", 'gateway.yaml:2: listen: "8443" is not an address to listen on'],
+    ...[
+      "https://app.example.org/",
+      "https://app.example.org:443",
+      "https://App.example.org",
+      "app.example.org",
+    ].map(
+      (origin) =>
+        [
+          `cors:\n  origins: ["${origin}"]\n`,
+          "gateway.yaml:2: cors.origins[0]: must be a web origin",
+        ] as const,
+    ),
     ["zones:\n  - a.example\n  - 'not a zone'\n", "gateway.yaml:3: zones[1]: must be a domain name"],
     [
       "push:\n  credentials:\n    - clusterId: UPPER\n      tokenFile: x\n",
@@ -278,6 +291,14 @@ describe("a mistake in the config file is reported with its place", () => {
   ])("%j", (text, expected) => {
     expect(complaint(text)).toContain(expected);
   });
+
+  it.each(["https://app.example.org", "http://localhost:3000", "chrome-extension://abcdef"])(
+    "takes the web origin %s",
+    (origin) => {
+      const config = file(`access: { public: true }\ncors: { origins: ["${origin}"] }\n`);
+      expect(readServeConfig({ config }).cors.origins).toEqual([origin]);
+    },
+  );
 
   it("reports one error for a public URL that is none", () => {
     expect(() => readServeConfig({ publicUrl: "foo" })).toThrow(/^publicUrl: must be .*$/);

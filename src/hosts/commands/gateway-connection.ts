@@ -51,8 +51,10 @@ export async function connectTo(server: string, flags: ConnectionFlags) {
   const ca = caFile === undefined ? undefined : await readCertificates(caFile);
   const certificate = await identity?.();
   const token = tokenFile === undefined ? undefined : await readToken(tokenFile);
-  const prefix = url.pathname.replace(/\/+$/, "");
-  const name = url.origin + prefix;
+  // Other clients of DNS over HTTPS take the URL with this path.
+  const prefix = url.pathname.replace(/\/+$/, "").replace(/\/dns-query$/, "");
+  // The token in a path is a secret.
+  const name = url.origin + prefix.replace(/^\/tokens\/[^/]*/, "/tokens/…");
   const { serverName: servername } = flags;
   const pool = openDispatcher(url, {
     connections: 1,
@@ -97,7 +99,7 @@ export async function connectTo(server: string, flags: ConnectionFlags) {
     throw failure(name, status, body.toString("utf8"));
   };
   return {
-    /** Scheme, host and path. */
+    /** Scheme, host and path, without the token in it. */
     name,
     get: (path: string, accept: string) => request("GET", path, { accept }, null),
     // Errors are JSON for clients that take it.

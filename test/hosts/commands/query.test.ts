@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { parse } from "yaml";
 import { nameFrom } from "../../../src/hosts/commands/query.ts";
 import { folderOfTest } from "../../folders.ts";
@@ -98,6 +101,20 @@ describe("query in manifests", () => {
       ]);
     }
     expect((await run("query", ...BOTH, "--server", "https://localhost:1", WEB)).status).toBe(2);
+  });
+
+  it("never prints the token of a path, and takes the URL that other clients of DNS over HTTPS have", async () => {
+    const server = createServer((request, response) =>
+      response.writeHead(404, { "content-type": "text/plain" }).end(request.url!.replace(/secret/, "")),
+    ).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/tokens/secret/dns-query`;
+    const { stdout, stderr } = await run("query", "--server", url, WEB);
+    expect(stdout + stderr).not.toContain("secret");
+    expect(stderr).toMatch(/\/tokens\/… answered 404 .*: \/tokens\/\/dns-query/);
+    expect(stderr).not.toContain("dns-query/dns-query");
   });
 
   it.each([

@@ -38,7 +38,9 @@ labels:
 {{- $_ := set $config "stateDirectory" "/var/lib/clusterset-doh" -}}
 {{- end -}}
 {{- $_ := set $config "tls" (dict "certificateFile" "/etc/clusterset-doh/tls/tls.crt" "keyFile" "/etc/clusterset-doh/tls/tls.key") -}}
-{{- with .Values.host }}{{ $_ := set $config "publicUrl" (printf "https://%s" .) }}{{ end -}}
+{{- $port := 443 -}}
+{{- if not (or .Values.ingress.enabled .Values.httpRoute.enabled .Values.tlsRoute.enabled) }}{{ $port = int .Values.service.port }}{{ end -}}
+{{- with .Values.host }}{{ $_ := set $config "publicUrl" (printf "https://%s%s" . (ternary "" (printf ":%d" $port) (eq $port 443))) }}{{ end -}}
 {{- $credentials := list -}}
 {{- range $id, $cluster := .Values.clusters -}}
 {{- $credential := omit ($cluster | default dict) "token" -}}

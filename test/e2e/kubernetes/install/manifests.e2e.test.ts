@@ -374,6 +374,13 @@ describe("the config file that the chart renders", () => {
     expect(zones).toContain("clusterset.example.org");
   });
 
+  test("has the port of the Service in publicUrl, unless clients come by an Ingress or a route", () => {
+    const urlOf = (values: Readonly<Record<string, string>>) => configOf({ host: HOST, ...values }).publicUrl;
+    expect(urlOf({})).toBe(`https://${HOST}`);
+    expect(urlOf({ "service.port": "8443" })).toBe(`https://${HOST}:8443`);
+    expect(urlOf({ "service.port": "8443", "ingress.enabled": "true" })).toBe(`https://${HOST}`);
+  });
+
   test("has a store with a password from a Secret, and then no state folder", () => {
     const url = "rediss://valkey.example.org:6379";
     const { store, stateDirectory } = configOf({ "store.url": url, "store.username": "gateway" });
