@@ -6,7 +6,7 @@ import {
   RecordType,
   readFoldedName,
 } from "../dns/name.ts";
-import { type RecordPlace, readName, readRecord } from "../dns/wire-reader.ts";
+import { type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import { beginAnswer, MAX_MESSAGE_BYTES, type MessageWriter } from "../resolve/message-writer.ts";
 import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
 
@@ -189,9 +189,11 @@ export function inChainOrder(given: UpstreamAnswer): UpstreamAnswer {
   const chain = [question.key];
   for (const [, target] of followCnames(given.bytes, answers, question)) chain.push(target.key);
   if (chain.length === 1) return given;
-  const rank = ({ owner }: Entry) => {
-    const at = chain.findIndex((name) => isWithin(name, owner.key));
-    return at < 0 ? Number.POSITIVE_INFINITY : 2 * at + (chain[at] === owner.key ? 1 : 0);
+  const rank = ({ owner, place }: Entry) => {
+    const type = place.type === RecordType.RRSIG ? readWord(given.bytes, place.dataStart) : place.type;
+    const isDname = type === RecordType.DNAME;
+    const at = isDname ? chain.findIndex((name) => isWithin(name, owner.key)) : chain.indexOf(owner.key);
+    return at < 0 ? Number.POSITIVE_INFINITY : 2 * at + (isDname ? 0 : 1);
   };
   const ranks = new Map(answers.map((entry) => [entry, rank(entry)]));
   const sorted = answers.toSorted((one, other) => {

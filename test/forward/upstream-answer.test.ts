@@ -65,6 +65,23 @@ describe("records of an answer", () => {
     address("b.example.org", "192.0.2.2"),
   ];
   const other = address("other.example", "192.0.2.9");
+  const dname = { type: "DNAME" as const, name: "example.com", ttl: 60, data: "example.net" };
+  const signature = {
+    type: "RRSIG" as const,
+    name: "example.com",
+    ttl: 60,
+    data: {
+      typeCovered: "DNAME",
+      algorithm: 13,
+      labels: 2,
+      originalTTL: 60,
+      expiration: 2,
+      inception: 1,
+      keyTag: 1,
+      signersName: "example.com",
+      signature: Buffer.from("signature"),
+    } as const,
+  };
   const soa = soaRecord(60, 9, "example.org");
 
   it.each([
@@ -75,6 +92,21 @@ describe("records of an answer", () => {
     ["the right order", [first, second, two, one], [first, second, two, one]],
     ["a loop", [cname("a.example.net", name), first], [first, cname("a.example.net", name)]],
     ["addresses alone", [two, one], [two, one]],
+    [
+      "addresses at the zone's apex",
+      [cname(name, "example.com"), address("example.com", "192.0.2.3")],
+      [cname(name, "example.com"), address("example.com", "192.0.2.3")],
+    ],
+    [
+      "targets that are parents of the names before",
+      [cname("example.com", "com"), address("com", "192.0.2.3"), cname(name, "example.com")],
+      [cname(name, "example.com"), cname("example.com", "com"), address("com", "192.0.2.3")],
+    ],
+    [
+      "a DNAME and its signature behind the CNAME that was made of it",
+      [cname(name, "www.example.net"), address("www.example.net", "192.0.2.3"), dname, signature],
+      [dname, signature, cname(name, "www.example.net"), address("www.example.net", "192.0.2.3")],
+    ],
   ])("with %s come chain first, in order (RFC 1034 section 4.3.1)", (_, answers, expected) => {
     const given = readUpstreamAnswer(asked, answerTo(asked, { answers, authorities: [soa] }))!;
     const { answers: found, authorities } = decoded(inChainOrder(given).bytes);
@@ -96,6 +128,24 @@ describe("records of an answer", () => {
         const key = (record: object) => JSON.stringify(record);
         expect(found.map(key).sort()).toEqual((decoded(given.bytes).answers ?? []).map(key).sort());
         expect(inChainOrder(ordered)).toBe(ordered);
+      }),
+    );
+  });
+
+  it("of any chain, also to parents and children of its names, come in its order", () => {
+    const names = [name, "example.com", "com", "a.www.example.com", "b.example.org", "example.org"];
+    const chains = fc.shuffledSubarray(names.slice(1), { minLength: 1 }).chain((targets) => {
+      const chain = [name, ...targets];
+      const cnames = targets.map((target, index) => cname(chain[index]!, target));
+      const answers = [...cnames, address(chain.at(-1)!, "192.0.2.1")];
+      const shuffled = fc.shuffledSubarray(answers, { minLength: answers.length });
+      return fc.tuple(fc.constant(chain), shuffled);
+    });
+    fc.assert(
+      fc.property(chains, ([chain, answers]) => {
+        const given = readUpstreamAnswer(asked, answerTo(asked, { answers }))!;
+        const found = decoded(inChainOrder(given).bytes).answers ?? [];
+        expect(found.map((record) => record.name)).toEqual(chain);
       }),
     );
   });
