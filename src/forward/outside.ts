@@ -170,6 +170,7 @@ export function appendTarget(
   writer.writeBytes(given.bytes, query.questionEnd, ours);
   writer.answers = readWord(given.bytes, 6);
   const { bytes } = rest;
+  writer.truncated = (readWord(bytes, 2) & HeaderFlag.TC) !== 0;
   let position = readName(bytes, HEADER_BYTES) + 4;
   const answers = readWord(bytes, 6);
   const authorities = readWord(bytes, 8);

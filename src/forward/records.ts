@@ -133,7 +133,13 @@ export function readWireName(message: Uint8Array, start: number): WireName | und
   return folded && { folded, key: nameKey(folded), end };
 }
 
-/** The CNAME records of a chain and their targets (RFC 1034 section 3.6.2), in any order in the message; of several at one name the first counts. Ends before a loop. */
+/** As many CNAMEs as the most patient resolvers follow. Without a limit an answer of 64 KB would cost a second. */
+const MOST_CNAMES = 16;
+
+/**
+ * The CNAME records of a chain and their targets (RFC 1034 section 3.6.2), in any order in the message; of several at one name the first counts.
+ * Ends before a loop, and after 16 records.
+ */
 export function* followCnames(
   bytes: Uint8Array,
   entries: readonly Entry[],
@@ -144,7 +150,7 @@ export function* followCnames(
     if (entry.place.type === RecordType.CNAME && !aliases.has(entry.owner.key))
       aliases.set(entry.owner.key, entry);
   const names = new Set([first.key]);
-  for (let alias = aliases.get(first.key); alias !== undefined; ) {
+  for (let alias = aliases.get(first.key); alias !== undefined && names.size <= MOST_CNAMES; ) {
     const target = readWireName(bytes, alias.place.dataStart);
     if (target?.end !== alias.place.end || names.has(target.key)) return;
     yield [alias, target];

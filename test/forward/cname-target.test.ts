@@ -217,6 +217,12 @@ describe("records behind an alias", () => {
     expect(answer.freshness).toBe(5);
   });
 
+  it("of an answer with TC, which is incomplete, are marked as such", () => {
+    const cut = rest([record(1, [192, 0, 2, 1])]);
+    cut.bytes[2]! |= 0x02;
+    expect(decoded(appendTarget(message, query, given, cut)!.bytes).flag_tc).toBe(true);
+  });
+
   it.each([
     ["a pointer to itself", record(1, [192, 0, 2, 1], [0xc0, 21])],
     ["a pointer into the header", record(1, [192, 0, 2, 1], [0xc0, 2])],

@@ -92,6 +92,18 @@ describe("records that do not belong to the question are removed", () => {
     expect(given).toMatchObject({ answers: [`${NAME} A 192.0.2.1`], dropped: { unrelated: 4 }, errors: [] });
   });
 
+  it("all behind a chain's sixteenth CNAME", () => {
+    const names = [NAME, ...Array.from({ length: 17 }, (_, index) => `${index + 1}.example.net`)];
+    const chain = (length: number) => [
+      ...names.slice(0, length).map((name, index) => cname(name, names[index + 1]!)),
+      address("192.0.2.1", names[length]!),
+    ];
+    expect(scrub({ answers: chain(16) })).toMatchObject({ dropped: {} });
+    const given = scrub({ answers: chain(17) })!;
+    expect(given).toMatchObject({ errors: [], dropped: { unrelated: 2 } });
+    expect(given.answers.at(-1)).toBe("15.example.net CNAME 16.example.net");
+  });
+
   it("all but the chain, in any order; of two CNAME records of one name, the second", () => {
     const chain = [
       cname(NAME, "a.example.net"),
