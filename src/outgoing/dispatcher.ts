@@ -142,9 +142,9 @@ function usesProxy(url: URL, exceptions: string): boolean {
 /** `*`, a range of addresses, or an address, a domain or `.` and a domain, each with or without a port. */
 function isExcepted(entry: string, host: string, address: Uint8Array | undefined, port: string): boolean {
   if (entry === "" || entry === "*") return entry === "*";
-  const [start = "", bits] = entry.split("/");
+  const [, start = "", bits] = /^(.*)\/(\d{1,3})$/.exec(entry) ?? [];
   const first = readAddress(start);
-  if (bits !== undefined && first !== undefined)
+  if (first !== undefined && Number(bits) <= 8 * first.length)
     return address !== undefined && isInRange(address, { bytes: first, prefixBits: Number(bits) });
   const [, bracketed, plain, onPort] = /^(?:\[(.*)\]|([^:]*)):(\d+)$/.exec(entry) ?? [];
   const named = bracketed ?? plain ?? entry;
