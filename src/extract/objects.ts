@@ -1,6 +1,14 @@
 import { editDistance } from "../dns/edit-distance.ts";
 import { isClusterId } from "../snapshot/schema.ts";
-import { compareText, omitUndefined, quote, readBoundedText, readLabel, readText } from "./fields.ts";
+import {
+  compareText,
+  omitUndefined,
+  quote,
+  readBoundedText,
+  readLabel,
+  readMapping,
+  readText,
+} from "./fields.ts";
 import type { Report } from "./findings.ts";
 
 /**
@@ -226,18 +234,37 @@ export interface SliceOwner {
 }
 
 /**
- * The identity of an object; undefined for kinds that a snapshot does not use. As with kubectl,
+ * The identity of an object; undefined for kinds that a snapshot does not use, and without a valid name or namespace. As with kubectl,
  * an object without a namespace is in "default".
  */
 export function identifyObject(object: KubernetesObject | null | undefined): ObjectIdentity | undefined {
+  const known = knownKind(object);
+  const name = readText(object?.metadata?.name);
+  const namespace = object?.metadata?.namespace ?? "";
+  if (known === undefined || name === undefined || typeof namespace !== "string") return undefined;
+  return { ...known, namespace: KINDS[known.kind].namespaced ? namespace || "default" : "", name };
+}
+
+/** The kind and the API group of an object that a snapshot uses. */
+function knownKind(
+  object: KubernetesObject | null | undefined,
+): Pick<ObjectIdentity, "kind" | "group"> | undefined {
   const kind = readText(object?.kind);
   const group = readGroup(object ?? {});
   if (kind === undefined || group === undefined || !isKind(kind)) return undefined;
-  const { groups, namespaced }: KnownKind = KINDS[kind];
-  const name = readText(object?.metadata?.name);
-  if (name === undefined || !groups.includes(group)) return undefined;
-  const namespace = namespaced ? (readText(object?.metadata?.namespace) ?? "default") : "";
-  return { kind, group, namespace, name };
+  const { groups }: KnownKind = KINDS[kind];
+  return groups.includes(group) ? { kind, group } : undefined;
+}
+
+/** Why an object of a kind that a snapshot uses has no identity; undefined if it has one, and for other kinds. */
+export function findIdentityProblem(object: KubernetesObject): string | undefined {
+  if (knownKind(object) === undefined) return undefined;
+  const { name, namespace, generateName } = readMapping(object.metadata);
+  for (const [field, value] of Object.entries({ name, namespace }))
+    if (typeof value !== "string" && value !== undefined && value !== null)
+      return `metadata.${field} is ${quote(value)}, which is not a text: write it in quotes`;
+  if (name) return undefined;
+  return generateName ? "has a metadata.generateName: give it a metadata.name" : "has no metadata.name";
 }
 
 /**

@@ -3,7 +3,7 @@ import { basename, join, relative } from "node:path";
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, visit } from "yaml";
 import { compareText, quote } from "../extract/fields.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
-import { identifyObject, suggestKind } from "../extract/objects.ts";
+import { findIdentityProblem, identifyObject, suggestKind } from "../extract/objects.ts";
 import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
 
 /** The content of a directory of manifests. */
@@ -218,8 +218,10 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
       return;
     }
     const object = read() as KubernetesObject;
+    const message = findIdentityProblem(object);
     const meant = suggestKind(object);
-    if (meant !== undefined)
+    if (message !== undefined) problems.push({ code: "NotAnObject", ...where, message });
+    else if (meant !== undefined)
       problems.push({
         code: "UnknownKind",
         ...where,

@@ -115,6 +115,32 @@ describe("files", () => {
     },
   );
 
+  test.each([
+    ["{ name: web, namespace: 123 }", "metadata.namespace is 123, which is not a text: write it in quotes"],
+    ["{ name: 8080 }", "metadata.name is 8080, which is not a text: write it in quotes"],
+    ["{ name: on }", "metadata.name is true, which is not a text: write it in quotes"],
+    ["{ generateName: web- }", "has a metadata.generateName: give it a metadata.name"],
+    ['{ name: "" }', "has no metadata.name"],
+    ["null", "has no metadata.name"],
+    ["[web]", "has no metadata.name"],
+  ])("a Service with the metadata %s does not count, and is a problem", (metadata, message) => {
+    const text = `apiVersion: v1\nkind: Service\nmetadata: ${metadata}\n`;
+    expect(parseManifestFile("a.yaml", text)).toEqual({
+      broken: false,
+      objects: [],
+      problems: [{ code: "NotAnObject", file: "a.yaml", line: 1, column: 1, message }],
+      ignored: [],
+    });
+  });
+
+  test("an object whose namespace is empty or null is in the namespace default", async () => {
+    await write("a.yaml", 'apiVersion: v1\nkind: Service\nmetadata: { name: web, namespace: "" }\n');
+    await write("b.yaml", "apiVersion: v1\nkind: Service\nmetadata: { name: db, namespace: null }\n");
+    const { objects, problems } = await readManifests(folder);
+    expect(problems).toEqual([]);
+    expect(objects.map(({ object }) => object.metadata?.name)).toEqual(["web", "db", "default"]);
+  });
+
   test("a misspelt kind and an unknown API group are problems that suggest the right ones", async () => {
     const list = (apiVersion: string, kind: string) =>
       `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: web, namespace: shop }\n`;
