@@ -6,6 +6,7 @@ import {
   quote,
   readBoundedText,
   readList,
+  readReportedList,
   readText,
 } from "./fields.ts";
 import type { FindingCollector, Report } from "./findings.ts";
@@ -44,7 +45,7 @@ export function mergeSlices(slices: Iterable<NamedSlice>, findings: FindingColle
     const text = portSetText(ports);
     const group = groups.get(text) ?? { ports, members: new Map() };
     groups.set(text, group);
-    for (const [index, endpoint] of readList(slice.endpoints).entries())
+    for (const [index, endpoint] of readReportedList(report, "endpoints", slice.endpoints).entries())
       addEndpoint(group.members, report, `endpoints[${index}]`, endpoint as SliceEndpoint | null | undefined);
   }
   return toRecord(groups);
@@ -139,7 +140,7 @@ const MOST_KEY = 4000;
  * protocol is TCP. A port that a snapshot cannot hold becomes an `InvalidPort` finding.
  */
 export function readServicePorts(report: Report, value: unknown): ServicePort[] {
-  const ports = readList(value).flatMap((element, index): ServicePort[] => {
+  const ports = readReportedList(report, "spec.ports", value).flatMap((element, index): ServicePort[] => {
     const field = `spec.ports[${index}]`;
     const port = readPort(report, field, element);
     if (port === undefined) return [];
@@ -160,7 +161,7 @@ export function readServicePorts(report: Report, value: unknown): ServicePort[] 
  */
 export function readEndpointPorts(report: Report, value: unknown): EndpointPort[] {
   const ports = new Map<string, EndpointPort>();
-  for (const [index, element] of readList(value).entries()) {
+  for (const [index, element] of readReportedList(report, "ports", value).entries()) {
     const number = (element as { readonly port?: unknown } | null | undefined)?.port;
     if (element !== null && typeof element === "object" && (number === undefined || number === null))
       continue;

@@ -10,6 +10,13 @@ export function readList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** Reads an optional list; any other value becomes an `InvalidField` finding. */
+export function readReportedList(report: Report, field: string, value: unknown): readonly unknown[] {
+  if (value !== undefined && value !== null && !Array.isArray(value))
+    report("InvalidField", `${field} holds ${quote(value)}, which is not a list; it is left out`);
+  return readList(value);
+}
+
 /** The members of an unchecked field; none if it is not a mapping. */
 export function readMapping(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
@@ -54,7 +61,7 @@ export function readTexts(
   most: number,
   mostElements: number,
 ): string[] {
-  const texts = readList(value).flatMap(
+  const texts = readReportedList(report, field, value).flatMap(
     (element, index) => readBoundedText(report, `${field}[${index}]`, element, most) ?? [],
   );
   return keepFirst(report, field, texts, mostElements);

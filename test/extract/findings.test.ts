@@ -100,6 +100,30 @@ describe("services", () => {
       exportedWeb({ clusterIPs: undefined, clusterIP: 7 }),
     ],
     [
+      'Service/shop/web/InvalidField: spec.externalIPs holds "192.0.2.1", which is not a list; it is left out',
+      exportedWeb({ externalIPs: "192.0.2.1" }),
+    ],
+    [
+      'Service/shop/web/InvalidField: spec.ports holds {"port":80}, which is not a list; it is left out',
+      exportedWeb({ ports: { port: 80 } }),
+    ],
+    [
+      'Service/shop/web/InvalidField: spec.ipFamilies holds "IPv4", which is not a list; it is left out',
+      exportedWeb({ ipFamilies: "IPv4" }),
+    ],
+    [
+      'Service/shop/web/InvalidField: status.loadBalancer.ingress holds {"ip":"192.0.2.1"}, which is not a list; it is left out',
+      exportedWeb({}, { loadBalancer: { ingress: { ip: "192.0.2.1" } } }),
+    ],
+    [
+      'ServiceExport/shop/web/InvalidField: status.clusters holds "east", which is not a list; it is left out',
+      [service("shop/web"), serviceExport("shop/web", {}, {}, undefined, { clusters: "east" })],
+    ],
+    [
+      'Service/shop/web/InvalidField: spec.publishNotReadyAddresses is "true", neither true nor false; it is left out',
+      exportedWeb({ publishNotReadyAddresses: "true" }),
+    ],
+    [
       'Service/shop/web/InvalidPort: spec.ports[1] holds {"port":2147483648}; a port needs a number of 32 bits, and may have a name of up to 63 characters and a protocol; it is left out',
       exportedWeb({ ports: [{ port: 80 }, { port: 2 ** 31 }] }),
     ],
@@ -221,6 +245,10 @@ describe("slices", () => {
     [
       'EndpointSlice/shop/one/InvalidPort: ports[0] holds {"port":"80"}; a port needs a number of 32 bits, and may have a name of up to 63 characters and a protocol; it is left out',
       webWithSlice([], { ports: [{ port: "80" }] }),
+    ],
+    [
+      'EndpointSlice/shop/one/InvalidField: ports holds {"port":80}, which is not a list; it is left out; endpoints holds {"addresses":["10.0.0.1"]}, which is not a list; it is left out',
+      webWithSlice({ addresses: [ADDRESS] }, { ports: { port: 80 } }),
     ],
     [
       "EndpointSlice/shop/one/TooMany: ports has 1001 elements; the first 1000 are kept, the others left out",

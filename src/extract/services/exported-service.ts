@@ -12,8 +12,8 @@ import {
   omitUndefined,
   quote,
   readBoundedText,
-  readList,
   readMapping,
+  readReportedList,
   readTexts,
 } from "../fields.ts";
 import type { FindingCollector, Report } from "../findings.ts";
@@ -67,7 +67,7 @@ export function exportService(
     ipFamilies: nonEmpty(readIpFamilies(aboutService, spec?.ipFamilies)),
     exportedLabels: readPairs(report, "spec.exportedLabels", exportedLabels, 63),
     exportedAnnotations: readPairs(report, "spec.exportedAnnotations", exportedAnnotations, 262144),
-    publishNotReadyAddresses: readPublishNotReady(service),
+    publishNotReadyAddresses: readPublishNotReady(aboutService, service),
     clusterIPs: headless ? undefined : readClusterIPs(aboutService, spec),
     loadBalancer: nonEmpty(readIngress(aboutService, service.status?.loadBalancer?.ingress)),
     externalIPs: nonEmpty(readTexts(aboutService, "spec.externalIPs", spec?.externalIPs, 64, 100)),
@@ -78,7 +78,9 @@ export function exportService(
 
 /** The clusters that a service is exported to. Undefined without an entry: an implementation that writes none exports to all. */
 function readClusters(report: Report, declared: readonly ServiceExport[]): string[] | undefined {
-  const entries = declared.flatMap(({ status }) => readList(status?.clusters));
+  const entries = declared.flatMap(({ status }) =>
+    readReportedList(report, "status.clusters", status?.clusters),
+  );
   if (entries.length === 0) return undefined;
   const clusters = entries.flatMap((element) => {
     const { cluster } = readMapping(element);
@@ -100,17 +102,19 @@ function readServiceType(report: Report, type: unknown): ExportedService["servic
 }
 
 function readIpFamilies(report: Report, value: unknown): ("IPv4" | "IPv6")[] {
-  const families = readList(value).flatMap((family): ("IPv4" | "IPv6")[] => {
-    if (family === "IPv4" || family === "IPv6") return [family];
-    report("InvalidField", `spec.ipFamilies holds ${quote(family)}, neither IPv4 nor IPv6; it is left out`);
-    return [];
-  });
+  const families = readReportedList(report, "spec.ipFamilies", value).flatMap(
+    (family): ("IPv4" | "IPv6")[] => {
+      if (family === "IPv4" || family === "IPv6") return [family];
+      report("InvalidField", `spec.ipFamilies holds ${quote(family)}, neither IPv4 nor IPv6; it is left out`);
+      return [];
+    },
+  );
   return [...new Set(families)];
 }
 
 function readIngress(report: Report, value: unknown): { ip?: string; hostname?: string }[] {
   const field = "status.loadBalancer.ingress";
-  const ingress = readList(value).flatMap((element, index) => {
+  const ingress = readReportedList(report, field, value).flatMap((element, index) => {
     const { ip, hostname } = readMapping(element);
     const read = omitUndefined({
       ip: readBoundedText(report, `${field}[${index}].ip`, ip, 64),

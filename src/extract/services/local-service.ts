@@ -41,7 +41,7 @@ export function describeLocalService(
     headless,
     ports: readServicePorts(report, spec?.ports),
     clusterIPs: isAlias || headless ? undefined : readClusterIPs(report, spec),
-    publishNotReadyAddresses: readPublishNotReady(service),
+    publishNotReadyAddresses: readPublishNotReady(report, service),
     externalName: isAlias ? readBoundedText(report, "spec.externalName", spec?.externalName, 253) : undefined,
     ownedName: readOwnedName(report, service, isAlias),
     // Endpoints of other Services have no names; pushing them would cost a delta for every changed pod.
@@ -96,9 +96,15 @@ export function isHeadless(spec: Service["spec"]): boolean {
 const TOLERATE_UNREADY_ANNOTATION = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
 
 /** Whether all endpoints of a Service count as ready, by the field or by the older annotation; undefined if neither is set. */
-export function readPublishNotReady({ metadata, spec }: Service): true | undefined {
+export function readPublishNotReady(report: Report, { metadata, spec }: Service): true | undefined {
+  const value = spec?.publishNotReadyAddresses ?? false;
+  if (typeof value !== "boolean")
+    report(
+      "InvalidField",
+      `spec.publishNotReadyAddresses is ${quote(value)}, neither true nor false; it is left out`,
+    );
   const annotated = readLabel(metadata?.annotations, TOLERATE_UNREADY_ANNOTATION) === "true";
-  return annotated || spec?.publishNotReadyAddresses === true ? true : undefined;
+  return annotated || value === true ? true : undefined;
 }
 
 /** The cluster IPs of a Service that is not headless; undefined if it has none yet. */
