@@ -1,9 +1,15 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, visit } from "yaml";
-import { compareText, quote } from "../extract/fields.ts";
+import { compareText, quote, readMapping } from "../extract/fields.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
-import { findIdentityProblem, identifyObject, suggestKind } from "../extract/objects.ts";
+import {
+  findIdentityProblem,
+  findSliceOwners,
+  identifyObject,
+  SERVICE_NAME_LABEL,
+  suggestKind,
+} from "../extract/objects.ts";
 import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
 
 /** The content of a directory of manifests. */
@@ -79,6 +85,7 @@ function withContentOf(before: KnownFile | undefined, problems: readonly Manifes
   return {
     broken: true,
     objects: before?.objects ?? [],
+    endpoints: before?.endpoints ?? [],
     problems: problems.map((problem) => ({ ...problem, hasContent })),
     ignored: before?.ignored ?? [],
   };
@@ -121,8 +128,8 @@ function combine(files: readonly ManifestFile[]): Manifests {
   for (const found of files.flatMap((file) => file.objects)) {
     const identity = identifyObject(found.object);
     if (identity === undefined) continue;
-    const { kind, group, namespace, name } = identity;
-    const key = JSON.stringify([kind, group, namespace, name]);
+    const { kind, namespace, name } = identity;
+    const key = JSON.stringify(identity);
     const before = objects.get(key);
     if (before !== undefined) {
       const { file, line, column } = before;
@@ -132,10 +139,11 @@ function combine(files: readonly ManifestFile[]): Manifests {
     objects.set(key, found);
     if (namespace !== "" && !implied.has(namespace)) implied.set(namespace, found);
   }
+  problems.push(...findUnreadEndpoints(files, objects));
   for (const [name, { file, line, column }] of implied) {
-    const key = JSON.stringify(["Namespace", "", "", name]);
-    if (objects.has(key)) continue;
     const object = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    const key = JSON.stringify(identifyObject(object));
+    if (objects.has(key)) continue;
     objects.set(key, { object, file, line, column });
   }
   return {
@@ -143,6 +151,33 @@ function combine(files: readonly ManifestFile[]): Manifests {
     problems,
     ignored: files.flatMap((file) => file.ignored),
   };
+}
+
+/**
+ * Endpoints of Services without a selector. A cluster makes EndpointSlices of them (Kubernetes, EndpointSlices, "EndpointSlice mirroring");
+ * here they are a problem if there is no slice.
+ */
+function* findUnreadEndpoints(
+  files: readonly ManifestFile[],
+  objects: ReadonlyMap<string, ManifestObject>,
+): Iterable<ManifestProblem> {
+  const withSlices = new Set<string>();
+  for (const { object } of objects.values()) {
+    const { kind, namespace } = identifyObject(object)!;
+    if (kind !== "EndpointSlice") continue;
+    for (const { service } of findSliceOwners(object).owners) withSlices.add(`${namespace}/${service}`);
+  }
+  for (const { object, ...where } of files.flatMap((file) => file.endpoints)) {
+    const owner = identifyObject({ ...object, kind: "Service" });
+    const service = objects.get(JSON.stringify(owner))?.object as
+      | { spec?: { selector?: unknown } }
+      | undefined;
+    if (owner === undefined || service === undefined || withSlices.has(`${owner.namespace}/${owner.name}`))
+      continue;
+    if (Object.keys(readMapping(service.spec?.selector)).length > 0) continue;
+    const message = `Endpoints ${owner.namespace}/${owner.name} are not read: write an EndpointSlice with the label ${SERVICE_NAME_LABEL}: ${owner.name}`;
+    yield { code: "UnknownKind", ...where, message };
+  }
 }
 
 /** A Kubernetes object with its file, line and column; lines and columns count from 1. */
@@ -169,6 +204,8 @@ export interface ManifestProblem {
 interface ManifestFile {
   readonly broken: boolean;
   readonly objects: readonly ManifestObject[];
+  /** `v1` Endpoints. */
+  readonly endpoints: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
   /** The kinds of objects that a snapshot does not use. */
   readonly ignored: readonly string[];
@@ -189,6 +226,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
   const brokenAt = (offset: number, message: string): ManifestFile => ({
     broken: true,
     objects: [],
+    endpoints: [],
     problems: [{ code: "BrokenFile", ...place(offset), message }],
     ignored: [],
   });
@@ -202,6 +240,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
 
   const ignored: string[] = [];
   const objects: ManifestObject[] = [];
+  const endpoints: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
   const take = (node: Node | null | undefined, read: () => unknown) => {
     if (node === null || node === undefined || (isScalar(node) && node.value === null)) return;
@@ -228,7 +267,10 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
         message: `kind ${quote(object.kind)} of ${quote(object.apiVersion)} is not read: write ${meant}`,
       });
     else if (identifyObject(object) !== undefined) objects.push({ object, ...where });
-    else ignored.push(`${printable(object.kind)} (${printable(object.apiVersion)})`);
+    else {
+      if (object.kind === "Endpoints" && object.apiVersion === "v1") endpoints.push({ object, ...where });
+      ignored.push(`${printable(object.kind)} (${printable(object.apiVersion)})`);
+    }
   };
   for (const document of documents) {
     try {
@@ -239,7 +281,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
       return brokenAt(findLostAlias(document) ?? document.range[0], message);
     }
   }
-  return { broken: false, objects, problems, ignored };
+  return { broken: false, objects, endpoints, problems, ignored };
 }
 
 /** Of what a file says, for a terminal. */

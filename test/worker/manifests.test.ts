@@ -128,6 +128,7 @@ describe("files", () => {
     expect(parseManifestFile("a.yaml", text)).toEqual({
       broken: false,
       objects: [],
+      endpoints: [],
       problems: [{ code: "NotAnObject", file: "a.yaml", line: 1, column: 1, message }],
       ignored: [],
     });
@@ -139,6 +140,42 @@ describe("files", () => {
     const { objects, problems } = await readManifests(folder);
     expect(problems).toEqual([]);
     expect(objects.map(({ object }) => object.metadata?.name)).toEqual(["web", "db", "default"]);
+  });
+
+  const endpoints = (name: string) => `apiVersion: v1
+kind: Endpoints
+metadata: { name: ${name}, namespace: shop }
+subsets: [{ addresses: [{ ip: 192.0.2.1 }], ports: [{ port: 80 }] }]
+`;
+  const slice = `apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: web-1, namespace: shop, labels: { kubernetes.io/service-name: web } }
+addressType: IPv4
+endpoints: [{ addresses: [192.0.2.1] }]
+`;
+
+  test("Endpoints of a Service without a selector, of which a cluster would make a slice, are a problem", async () => {
+    await write("a.yaml", `${service("web")}---\n${endpoints("web")}---\n${endpoints("other")}`);
+    const { problems, ignored } = await readManifests(folder);
+    expect(problems).toEqual([
+      {
+        code: "UnknownKind",
+        file: "a.yaml",
+        line: 6,
+        column: 1,
+        message:
+          "Endpoints shop/web are not read: write an EndpointSlice with the label kubernetes.io/service-name: web",
+      },
+    ]);
+    expect(ignored).toEqual(["Endpoints (v1)", "Endpoints (v1)"]);
+  });
+
+  test.each([
+    ["with a selector", service("web").replace("spec: {", "spec: { selector: { app: web },")],
+    ["with an EndpointSlice", `${service("web")}---\n${slice}`],
+  ])("Endpoints of a Service %s are none", async (_, text) => {
+    await write("a.yaml", `${text}---\n${endpoints("web")}`);
+    expect(await readManifests(folder)).toMatchObject({ problems: [], ignored: ["Endpoints (v1)"] });
   });
 
   test("a misspelt kind and an unknown API group are problems that suggest the right ones", async () => {
