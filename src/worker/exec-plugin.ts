@@ -1,14 +1,16 @@
 import { spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
 import * as z from "zod";
 import type { ExecConfig } from "./kubeconfig.ts";
 import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
 import { SourceError } from "./object-source.ts";
 
 const Status = z.object({
-  token: z.string().optional(),
+  token: z.string().nullish(),
   /** Certificate chain and key in PEM; both or neither. */
-  clientCertificateData: z.string().optional(),
-  clientKeyData: z.string().optional(),
+  clientCertificateData: z.string().nullish(),
+  clientKeyData: z.string().nullish(),
   expirationTimestamp: z.iso.datetime({ offset: true }).nullish(),
 });
 
@@ -84,7 +86,8 @@ export class ExecPlugin {
       throw new Error("needs a terminal (interactiveMode Always), and the worker has none");
     const interactive = interactiveMode !== "Never" && hasTerminal;
     const spec = { cluster: this.#cluster, interactive };
-    const child = spawn(command, args, {
+    const child = spawn(findCommand(command), args, {
+      argv0: command,
       env: {
         ...process.env,
         ...Object.fromEntries(env.map(({ name, value }) => [name, value])),
@@ -138,6 +141,18 @@ export class ExecPlugin {
       throw new Error("returned a client certificate without its key, or a key without its certificate");
     return data;
   }
+}
+
+/** The file of a command by the worker's own PATH, as in Go; Node.js looks in that of `exec.env`. */
+function findCommand(command: string): string {
+  if (command.includes("/")) return command;
+  const files = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, command));
+  return files.find((file) => isAbsolute(file) && isExecutable(file)) ?? command;
+}
+
+function isExecutable(file: string): boolean {
+  const status = statSync(file, { throwIfNoEntry: false });
+  return status?.isFile() === true && (status.mode & 0o111) !== 0;
 }
 
 /** Plugins write JSON; kubectl also takes YAML. */

@@ -201,7 +201,7 @@ function parseFile(path: string, content: string): z.infer<typeof Config> {
     const line = content.slice(0, error.pos[0]).split("\n").length;
     throw invalid(`the kubeconfig ${path} is not YAML: line ${line}: ${error.message}`);
   }
-  const parsed = orEmpty(Config).safeParse(document?.toJS());
+  const parsed = orEmpty(Config).safeParse(toValue(path, document));
   if (!parsed.success) {
     const issues = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
     throw invalid(`the kubeconfig ${path} is malformed: ${issues.join("; ")}`);
@@ -214,6 +214,21 @@ function parseFile(path: string, content: string): z.infer<typeof Config> {
       else seen.add(name);
   }
   return parsed.data;
+}
+
+/** Far more uses of one anchor than any kubeconfig has, and far fewer than exhaust memory. */
+const MOST_ALIASES = 10_000;
+
+function toValue(
+  path: string,
+  document: ReturnType<typeof parseKubernetesYaml>[number] | undefined,
+): unknown {
+  try {
+    return document?.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (cause) {
+    // An alias without its anchor, too many aliases, or a merge key whose value is no mapping.
+    throw invalid(`the kubeconfig ${path} is not YAML: ${(cause as Error).message}`, cause);
+  }
 }
 
 function withPaths(user: KubeconfigUser, from: (path: string) => string): KubeconfigUser {

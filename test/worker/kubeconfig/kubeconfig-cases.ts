@@ -45,6 +45,9 @@ const one = ({ one }: ApiServers, user: object | null = { token: "t1" }) =>
   config({ cluster: { server: one, ...ca }, user });
 const two = ({ two }: ApiServers, user: object = { token: "t2" }) =>
   config({ name: "two", cluster: { server: two, ...ca }, user });
+/** The kubeconfig of server one in YAML. @param contexts its contexts, of which `one` has the cluster `one` and the user `u` */
+const inYaml = ({ one }: ApiServers, contexts: string) =>
+  `clusters: [{name: one, cluster: {insecure-skip-tls-verify: true, server: "${one}"}}]\nusers: [{name: u, user: {token: t1}}]\n${contexts}\ncurrent-context: one\n`;
 const V1 = "client.authentication.k8s.io/v1";
 const exec = (more: object = {}) => ({
   exec: { apiVersion: V1, command: "./plugin.sh", interactiveMode: "Never", ...more },
@@ -54,6 +57,8 @@ const prints = (text: string) => `#!/bin/sh\ncat <<'END'\n${text}\nEND\n`;
 const plugin = (status: object, apiVersion = V1) =>
   prints(JSON.stringify({ apiVersion, kind: "ExecCredential", status }));
 const TOKEN_PLUGIN = plugin({ token: "from-plugin" });
+/** What `TOKEN_PLUGIN` prints. */
+const STATUS = JSON.stringify({ apiVersion: V1, kind: "ExecCredential", status: { token: "from-plugin" } });
 const seen = (authorization?: string, server = "one") => ({
   server,
   ...(authorization !== undefined && { authorization }),
@@ -193,6 +198,28 @@ export const KUBECONFIG_CASES: readonly KubeconfigCase[] = [
       "k1.yaml": `x: &a {insecure-skip-tls-verify: yes}\nclusters: [{name: one, cluster: {<<: *a, server: "${one}"}}]\nusers: [{name: u, user: {token: t1}}]\ncontexts: [{name: one, context: {cluster: one, user: u}}]\ncurrent-context: one\n`,
     }),
     T1,
+  ),
+  row(
+    "an anchor may have more than a hundred uses",
+    (servers) => ({
+      "k1.yaml": inYaml(
+        servers,
+        `contexts: [{name: one, context: &c {cluster: one, user: u}}${Array.from({ length: 150 }, (_, index) => `, {name: c${index}, context: *c}`).join("")}]`,
+      ),
+    }),
+    T1,
+  ),
+  row(
+    "an alias without its anchor is an error",
+    (servers) => ({ "k1.yaml": inYaml(servers, "contexts: [{name: one, context: *gone}]") }),
+    /k1\.yaml is not YAML: .*gone/,
+  ),
+  row(
+    "a merge key of no mapping is an error",
+    (servers) => ({
+      "k1.yaml": inYaml(servers, "contexts: [{name: one, context: {<<: 5, cluster: one, user: u}}]"),
+    }),
+    /k1\.yaml is not YAML: Merge/,
   ),
   row(
     "a pod's service account counts where no file has anything",
@@ -575,6 +602,32 @@ printf %s "$KUBERNETES_EXEC_INFO" > "$(dirname "$0")/info.json"
     "a plugin may write YAML",
     prints(`apiVersion: ${V1}\nkind: ExecCredential\nstatus: {token: yaml}`),
     seen("Bearer yaml"),
+  ),
+  ofPlugin(
+    "null is the same as nothing in what a plugin returns",
+    plugin({ token: "t", clientCertificateData: null, clientKeyData: null, expirationTimestamp: null }),
+    seen("Bearer t"),
+  ),
+  row(
+    "a null token of a plugin beside its client certificate",
+    (servers) => ({
+      "k1.yaml": one(servers, exec()),
+      "plugin.sh": plugin({
+        token: null,
+        clientCertificateData: servers.client.cert,
+        clientKeyData: servers.client.key,
+      }),
+    }),
+    { ...seen(), certificate: "worker" },
+  ),
+  ofUser(
+    "a plugin without a slash is looked up by the own PATH and not by that of exec.env",
+    exec({
+      command: "sh",
+      args: ["-c", `[ "$PATH" = /none ] && echo '${STATUS}'`],
+      env: [{ name: "PATH", value: "/none" }],
+    }),
+    seen("Bearer from-plugin"),
   ),
   ofUser("a plugin does not run beside a token", { token: "t1", ...exec({ command: "./missing.sh" }) }, T1),
   ofUser(
