@@ -38,9 +38,8 @@ export const NO_UNIT: CompiledUnit = {
   hasAudiences: false,
   reverse: [],
 };
-/** The most services, and bytes of their names, that are searched for a name below another one. With more of them the other one counts as existing. */
+/** The most services of a namespace that are searched for one with names. With more of them the namespace counts as having names. */
 const MOST_SEARCHED = 100;
-const MOST_SEARCHED_BYTES = 16 * 1024 * 1024;
 /** Bytes of dropped units that may still be in memory, about. */
 const MOST_DROPPED_BYTES = 16 * 1024 * 1024;
 
@@ -154,14 +153,16 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     return this.entries.hasNamespace(clusterId, namespace);
   }
 
-  hasNamesBelow(planned: PlannedTree, namespace: string | undefined, suffix: string): boolean {
+  hasServiceNames(planned: PlannedTree, namespace: string): boolean {
     const { plan } = planned;
     const keys =
       plan.kind === "cluster-local"
-        ? this.entries.keysOf(plan.cluster.clusterId, Kind.service, namespace!)
+        ? this.entries.keysOf(plan.cluster.clusterId, Kind.service, namespace)
         : this.entries.serviceKeys(namespace, true);
     const kind = unitKind(planned);
-    let [count, bytes, characters] = [0, 0, 0];
+    // A service may have thousands of names in a federation's zones, and none in the requested region.
+    const most = plan.kind === "federation" ? 0 : MOST_SEARCHED;
+    let [count, characters] = [0, 0];
     for (const reported of keys) {
       const key = `${namespaceOf(reported)}/${nameOf(reported).toLowerCase()}`;
       // Many small services take as long as a large one.
@@ -170,11 +171,9 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
         if (characters > this.#charactersInPlace) throw new LargeKey(kind, key);
       }
       const { key: compiled, clusters } = this.unitOf(planned, key);
-      if (compiled?.hasNameBelow(planned.key, suffix) === true) return true;
       // What is hidden does not count.
       if (clusters.length > 0) count++;
-      bytes += compiled?.bytes.length ?? 0;
-      if (count > MOST_SEARCHED || bytes > MOST_SEARCHED_BYTES) return true;
+      if (count > most || compiled?.hasNameBelow(planned.key, `${namespace}.svc`) === true) return true;
     }
     return false;
   }

@@ -62,12 +62,8 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   ): Pick<CompiledUnit, "reverse" | "hasAudiences">;
   /** Whether a live cluster has a namespace. */
   protected abstract hasNamespace(clusterId: string, namespace: string): boolean;
-  /** Whether a tree has names that end with a relative name, of keys of a namespace or of any. */
-  protected abstract hasNamesBelow(
-    planned: PlannedTree,
-    namespace: string | undefined,
-    suffix: string,
-  ): boolean;
+  /** Whether a tree has names of services in a namespace; those of federations count as having them where clusters report a service. */
+  protected abstract hasServiceNames(planned: PlannedTree, namespace: string): boolean;
   /** The services for which live clusters report an address. */
   protected abstract claimsOn(address: Uint8Array): readonly AddressClaim[];
 
@@ -190,10 +186,11 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   #hasNamesBelow(planned: PlannedTree, name: FoldedName, labels: number, view: number): boolean {
     const { plan } = planned;
     const texts = Array.from({ length: labels }, (_, index) => labelText(name, index));
-    const suffix = texts.join(".");
     if (plan.kind === "federation") {
       const place = this.#placeOf(planned, texts);
-      return place !== undefined && this.hasNamesBelow(planned, place.namespace, suffix);
+      if (place === undefined) return false;
+      // Without a namespace that is decided by topology alone: a search would go through the services of all namespaces.
+      return place.namespace === undefined || this.hasServiceNames(planned, place.namespace);
     }
     const [namespace, parent] = texts;
     if (!isKeyLabel(namespace!)) return false;
@@ -201,11 +198,11 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
       return (
         parent === "svc" &&
         !this.isLacking(planned, view, namespace!) &&
-        this.hasNamesBelow(planned, namespace, suffix)
+        this.hasServiceNames(planned, namespace!)
       );
     const { clusterId, zone } = plan.cluster;
     if (parent === "pod") return zone.pods !== "disabled" && this.#hasNamespace(clusterId, namespace!);
-    return parent === "svc" && this.hasNamesBelow(planned, namespace, suffix);
+    return parent === "svc" && this.hasServiceNames(planned, namespace!);
   }
 
   /**

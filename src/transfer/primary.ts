@@ -192,8 +192,7 @@ function partOf(
     }
     case "below": {
       const planned = world.context.treeByKey.get(query("tree"));
-      const namespace = query("namespace") === "" ? undefined : query("namespace");
-      const has = planned !== undefined && world.hasNamesBelow(planned, namespace, query("name"));
+      const has = planned !== undefined && world.hasServiceNames(planned, query("namespace"));
       return writeJson({ at, has });
     }
   }

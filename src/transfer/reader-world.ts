@@ -65,8 +65,6 @@ const NO_KEY: LoadedKey = { key: undefined, clusters: [] };
 const NO_CLAIMS: readonly AddressClaim[] = [];
 /** Namespaces that count as existing before the list of them is there: a first query need not wait for it. */
 const MOST_GUESSES = 4;
-/** Topology zones that no cluster names, and that queries name. Others count as existing. */
-const MOST_ZONES = 8;
 
 /** Answers from parts that are fetched when a query first needs them. A name that does not exist is denied from lists of what does. */
 export class ReaderWorld extends ZoneWorld<LoadedKey> {
@@ -74,7 +72,6 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
   acceptsOld = false;
   readonly #parts: PartCache;
   readonly #guesses: Set<string>;
-  readonly #zones = new Set<string>();
   /** By namespace: the key that is fetched before the list of its keys. */
   readonly #begun: Map<string, string>;
 
@@ -120,15 +117,12 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     return this.clusters.has(clusterId) && list.clusters.has(clusterId);
   }
 
-  protected hasNamesBelow(planned: PlannedTree, namespace: string | undefined, suffix: string): boolean {
+  protected hasServiceNames(planned: PlannedTree, namespace: string): boolean {
     const { changes } = this.#parts;
-    if (namespace === undefined) {
-      if (!this.#mayHaveZone(suffix)) return true;
-    } else if (!present(this.#mayHaveNamespace(namespace))) return false;
-    const inKeys = namespace === undefined ? changes.newest : changes.inNamespace(namespace);
+    if (!present(this.#mayHaveNamespace(namespace))) return false;
+    const inKeys = changes.inNamespace(namespace);
     const changed = inKeys.position > changes.ofClusters.position ? inKeys : changes.ofClusters;
-    const of = { tree: planned.key, namespace: namespace ?? "", name: suffix };
-    return present(this.#part("below", of, changed, readBelow)).has;
+    return present(this.#part("below", { tree: planned.key, namespace }, changed, readBelow)).has;
   }
 
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
@@ -175,17 +169,6 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     if (typeof isListed === "boolean") return isListed;
     if (this.#guesses.size < MOST_GUESSES) this.#guesses.add(namespace);
     return this.#guesses.has(namespace) || isListed;
-  }
-
-  /** Whether a place of a federation zone may be requested. */
-  #mayHaveZone(suffix: string): boolean {
-    const place = suffix.split(".");
-    const zone = place.at(-2);
-    if (zone === undefined || zone === "svc") return true;
-    if ([...this.clusters.values()].some(({ zones }) => zones.some((one) => one.toLowerCase() === zone)))
-      return true;
-    if (this.#zones.size < MOST_ZONES) this.#zones.add(zone);
-    return this.#zones.has(zone);
   }
 
   /** Whether a list has a name, or had no time to: it changed since. */

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { surveyOf } from "../../src/gateway/survey.ts";
+import type { KeyWorld } from "../../src/names/key-world.ts";
 import { keysOf, listRecords } from "../../src/names/listing.ts";
 import type { ResolveContext } from "../../src/resolve/resolve.ts";
 import type { Endpoint } from "../../src/snapshot/schema.ts";
@@ -305,6 +306,50 @@ describe("federation zones", () => {
       const leases = leasesUntil((clusterId) => (clusterId === "bar" ? 2500 : Number.POSITIVE_INFINITY));
       expect(ask({ ...world, leases }, service, "A").answer[0]).toContain(" 2 A ");
       expect(ask({ ...world, leases }, `foo.${service}`, "A").answer[0]).toContain(" 5 A ");
+    });
+  });
+
+  describe("a name above those of services", () => {
+    const endpointsOf = (index: number) => endpoints({ address: `10.1.0.${index}`, hostname: "pet" });
+    const exports = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [
+        `myns/pets-${index}`,
+        exported({ headless: true, endpoints: endpointsOf(index) }),
+      ]),
+    );
+    const topology = { region: "eu", zones: ["eu-1"] };
+    const many = snapshot("east", { namespaces: { myns: {} }, topology, exports });
+    const [internal, external] = ["federation", "federation.example.com"];
+
+    it.each([
+      [internal, 0],
+      [`svc.${internal}`, 0],
+      [`myfederation.svc.${internal}`, 0],
+      [`eu.${internal}`, 0],
+      [`anything.eu.${internal}`, 0],
+      [`svc.anything.eu.${internal}`, 0],
+      [`myfederation.svc.eu.${external}`, 0],
+      [`myns.myfederation.svc.${internal}`, 1],
+      // Headless services have no names there.
+      [`myns.myfederation.svc.anything.eu.${external}`, 1],
+    ])("%s exists, and services are compiled for it: %i", (name, count) => {
+      const context = compileWorld([many], { federations });
+      const compile = vi.spyOn(context.world as KeyWorld, "compile");
+      expect(ask(context, name, "A")).toMatchObject({ rcode: "NOERROR", answer: [] });
+      expect(compile.mock.calls.filter(([, key]) => key in exports)).toHaveLength(count);
+    });
+
+    it.each([
+      `us.${internal}`,
+      `anything.us.${internal}`,
+      `other.svc.eu.${internal}`,
+      `nothing.myfederation.svc.${internal}`,
+      `a.b.eu.${internal}`,
+    ])("%s is NXDOMAIN without a service compiled", (name) => {
+      const context = compileWorld([many], { federations });
+      const compile = vi.spyOn(context.world as KeyWorld, "compile");
+      expect(ask(context, name, "A").rcode).toBe("NXDOMAIN");
+      expect(compile.mock.calls.filter(([, key]) => key in exports)).toEqual([]);
     });
   });
 

@@ -244,10 +244,9 @@ const PARTS: Readonly<Record<PartKind, readonly [summary: string, ...parameters:
     inQuery("prefix", "How the names begin."),
   ],
   below: [
-    "Returns whether names end with another one.",
+    "Returns whether services of a namespace have names.",
     inQuery("tree", "The tree of the zone."),
-    inQuery("namespace", "A label; empty for all."),
-    inQuery("name", "A relative name."),
+    inQuery("namespace", "A label."),
   ],
   claims: [
     "Returns for which services clusters report 64 neighbouring addresses.",

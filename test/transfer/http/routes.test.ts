@@ -106,7 +106,7 @@ describe("a part", () => {
     ["key?zone=clusterset&namespace=shop&label=web"],
     ["reverse?zone=clusterset&namespace=shop&label=web"],
     ["names?list=labels&of=shop&prefix="],
-    ["below?tree=clusterset&namespace=shop&name=shop.svc"],
+    ["below?tree=clusterset&namespace=shop"],
     ["claims?bucket=0a00000"],
     ["services?words=web&view=&offset=0&most=5"],
   ])("%s is for ever", async (path) => {
@@ -126,7 +126,7 @@ describe("a part", () => {
     ["names?list=nothing"],
     ["names?list=labels&of=%00&prefix=%7f"],
     ["names?list=pods&of=shop%2Fweb"],
-    ["below?tree=nothing&name=x"],
+    ["below?tree=nothing&namespace=x"],
     ["claims?bucket=%27"],
     ["changes?from=9-9"],
   ])("%s is empty or unknown", async (path) => {
