@@ -1,6 +1,5 @@
-import { RecordType, ResponseCode } from "../dns/name.ts";
+import { RecordType, ResponseCode, startOfZone } from "../dns/name.ts";
 import type { Accounts } from "../names/services.ts";
-import { isInAnyZone } from "../resolve/in-zone.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
 import { endsStep, type Steps } from "../zone/steps.ts";
 import type { World } from "../zone/world.ts";
@@ -62,7 +61,7 @@ export function* explain(source: ExplainSource, question: AnsweredQuestion): Ste
       ...NOTHING,
       code: "OUT_OF_ZONE",
       records: [],
-      message: isInAnyZone(frame, name)
+      message: frame.zones.some((zone) => startOfZone(name, zone) >= 0)
         ? "The zone of this name exists only in the views of single clusters."
         : "The name is in none of the gateway's zones, and no service has it as the reverse name of an address.",
       suggestions: nearZones(labelsOf(name, name.labels), known),

@@ -62,7 +62,10 @@ export function answerLocally(
   { kind, start }: LocalZone,
   isAncestor: boolean,
 ): Answer {
-  if (kind === "own") return answerHidden(message, query, isAncestor);
+  if (kind === "own") {
+    const answer = answerOutOfZone(message, query, "nxdomain", isAncestor);
+    return { ...answer, bytes: withRecursion(answer.bytes) };
+  }
   const address = kind === "loopback" ? LOOPBACK.get(query.type) : undefined;
   const writer = beginAnswer(message, query);
   if (address !== undefined) {
@@ -79,12 +82,6 @@ export function answerLocally(
   // The zone itself exists, and so does every name below localhost.
   const exists = kind === "loopback" || start === 0 || isAncestor;
   return finish(writer, exists ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN, ttl);
-}
-
-/** Denies a name in one of the gateway's zones that is hidden from the client. */
-export function answerHidden(message: Uint8Array, query: Query, isAncestor: boolean): Answer {
-  const answer = answerOutOfZone(message, query, "nxdomain", isAncestor);
-  return { ...answer, bytes: withRecursion(answer.bytes) };
 }
 
 function finish(writer: MessageWriter, rcode: number, freshness: number): Answer {

@@ -16,7 +16,7 @@ import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 import type { Forwarder } from "./forwarder.ts";
 import type { OutsideAnswer } from "./local.ts";
-import { answerHidden, answerLocally, isInArpa, type LocalZones } from "./local.ts";
+import { answerLocally, isInArpa, type LocalZones } from "./local.ts";
 import { copyRecord } from "./records.ts";
 import { readForwardable } from "./stub-zones.ts";
 import { readExtendedError } from "./upstream.ts";
@@ -77,7 +77,6 @@ export class Outside {
     if (query === undefined) return { answer: given };
     const isAncestor = given.isAncestor === true;
     if (policy !== "forward") return { answer: answerOutOfZone(message, query, policy, isAncestor) };
-    if (given.outOfZone === "hidden") return { answer: answerHidden(message, query, isAncestor) };
     return this.#forward(message, query, given, isKnown, client, rule);
   }
 

@@ -21,7 +21,7 @@ export interface MergeRules extends ServiceRules {
   readonly pins: PinTable;
 }
 
-/** The rules of options. @param zones the names of all zones of the gateway */
+/** The rules of options. @param zones the names of the gateway's own zones: those that clusters report must not change what others export */
 export function rulesOf(
   { outsideOrder = DEFAULT_OUTSIDE_ORDER, grants, pins }: MergeOptions = {},
   zones: readonly string[] = [],

@@ -68,8 +68,11 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   ) {
     super(entries.clusters(), { ...DEFAULT_ZONE_OPTIONS, ...options }, entries.lapsedClusters());
     this.entries = entries;
-    const zones = this.context.zones.map(({ name }) => name);
-    this.rules = rulesOf(merging, zones);
+    const zones = this.context.zones.filter(({ tree }) => tree >= 0);
+    this.rules = rulesOf(
+      merging,
+      zones.map(({ name }) => name),
+    );
     this.#cache = cache;
     this.#dropped = cache.droppedBytes ?? 0;
   }

@@ -39,11 +39,8 @@ export interface Answer {
   readonly cnameTarget?: Uint8Array;
 }
 
-/**
- * Why a name is out of zone: it is in no zone; it is in a zone that exists only in other views, so upstreams must not see it;
- * or nothing is loaded, so the zones are unknown.
- */
-type OutOfZoneReason = "no-zone" | "hidden" | "unknown";
+/** Why a name is out of zone: it is in no zone of the view; or nothing is loaded, so the zones are unknown. */
+type OutOfZoneReason = "no-zone" | "unknown";
 
 // HINFO "RFC8482" "" (RFC 8482 section 4.2): the answer to ANY that resolvers understand.
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);

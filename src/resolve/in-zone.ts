@@ -77,10 +77,7 @@ export function answerInZone(
     // The target was written uncompressed into the message.
     name = readFoldedName(writer.bytes, target)!;
     const next = findZone(frame, name, view);
-    if (next === undefined) {
-      if (isInAnyZone(frame, name)) return positive(writer);
-      return { ...positive(writer), cnameTarget: name.bytes.slice(0, name.length) };
-    }
+    if (next === undefined) return { ...positive(writer), cnameTarget: name.bytes.slice(0, name.length) };
     writer.place(target, next, name);
   }
 }
@@ -127,11 +124,6 @@ export function findZone(frame: Frame, name: FoldedName, view: number): Zone | u
   for (const zone of frame.zones)
     if (startOfZone(name, zone) >= 0 && frame.treeFor(zone, view) >= 0) return zone;
   return undefined;
-}
-
-/** Whether a name is in a zone, in any view. */
-export function isInAnyZone(frame: Frame, name: FoldedName): boolean {
-  return frame.zones.some((zone) => startOfZone(name, zone) >= 0);
 }
 
 /** Whether a name is an ancestor of a zone of the view; then it exists (RFC 8020 section 2). */

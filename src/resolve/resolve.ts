@@ -6,7 +6,7 @@ import type { PtrTarget } from "../zone/world.ts";
 import { type Answer, finishNegative, minimalAny, positive } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerError, answerOutOfZone, answerUnsupported } from "./error-responses.ts";
-import { answerInZone, findZone, isAboveAnyZone, isInAnyZone } from "./in-zone.ts";
+import { answerInZone, findZone, isAboveAnyZone } from "./in-zone.ts";
 import { isQuery, type Query, readQuery } from "./query.ts";
 import { beginRecords, boundedTtl, type RecordContext, writeReverseSoa } from "./record-writer.ts";
 
@@ -57,7 +57,7 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   return {
     // A later push may have this address.
     ...answerOutOfZone(message, query, context.outside, isAncestor, context),
-    outOfZone: isInAnyZone(frame, name) ? "hidden" : "no-zone",
+    outOfZone: "no-zone",
     ...(isAncestor && { isAncestor }),
   };
 }

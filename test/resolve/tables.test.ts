@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { surveyOf } from "../../src/gateway/survey.ts";
 import type { KeyWorld } from "../../src/names/key-world.ts";
 import { keysOf, listRecords } from "../../src/names/listing.ts";
-import type { ResolveContext } from "../../src/resolve/resolve.ts";
+import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import type { Endpoint } from "../../src/snapshot/schema.ts";
 import { type Locality, localityView } from "../../src/zone/frame.ts";
 import { alias, clusterLocalTable, east, local } from "../conformance/cases/cluster-local.ts";
@@ -13,7 +13,7 @@ import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
 import { endpoints, exported, exporting, port, snapshot } from "../merge/fixtures.ts";
 import { worldOf } from "../names/world-of.ts";
-import { ask, compileWorld, leasesUntil } from "./ask.ts";
+import { ask, compileWorld, encodeQuery, leasesUntil } from "./ask.ts";
 import { twoClusters } from "./world.ts";
 
 describe(someClustersTable.title, () => {
@@ -52,6 +52,23 @@ describe("clusterset zones", () => {
         expect(ask(mapped, name, "SRV").answer).toEqual(
           ports.map((one) => `${name} 5 SRV 0 100 ${one} ${web}`),
         );
+    });
+
+    it("a zone that a cluster reports changes nothing in other views, whatever names it has", () => {
+      const host = "lb-1.elb.example.com";
+      const west = exporting("west", { loadBalancer: [{ hostname: host }] });
+      const greedy = (name: string) => snapshot("greedy", { clusterZone: { name, pods: "insecure" } });
+      const without = compileWorld([west, snapshot("greedy")], options);
+      for (const zone of ["com", "example.com", host]) {
+        const world = compileWorld([west, greedy(zone)], options);
+        for (const view of [undefined, "west"])
+          for (const name of [web, host, zone, `www.${zone}`])
+            expect(resolve(encodeQuery(name, "A"), { ...world, view })).toEqual(
+              resolve(encodeQuery(name, "A"), { ...without, view }),
+            );
+        expect(ask(world, web, "A").answer).toEqual([`${web} 5 CNAME ${host}`]);
+        expect(surveyOf(worldOf([west, greedy(zone)], options)).findings).toEqual([]);
+      }
     });
 
     it("the reverse name of an address that a cluster reports twice is that with a hostname, whichever export is older", () => {
