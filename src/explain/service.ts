@@ -141,10 +141,8 @@ function* reportedRecords(
     yield [dataOf(address), clusterId];
   if (addresses.hostname !== undefined)
     for (const clusterId of addresses.reportedBy) yield [canonicalName(addresses.hostname), clusterId];
-  // Without an address in the view, SRV records are those of clients outside.
-  const deciding = addresses.source === "none" ? service.outside : addresses;
   for (const { port, winner } of declared?.union.united ?? [])
-    for (const listening of portsIn({ ports: [port] }, deciding).filter(isHere))
+    for (const listening of portsIn({ ports: [port] }, addresses).filter(isHere))
       yield [`${listening.port} ${own}`, winner];
 }
 

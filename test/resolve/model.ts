@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress } from "../../src/dns/address.ts";
-import type { ClustersetAddresses, ClustersetService } from "../../src/merge/clusterset.ts";
+import type { ClustersetService } from "../../src/merge/clusterset.ts";
 import type { Clusterset } from "../merge/merged.ts";
 
 /**
@@ -67,19 +67,16 @@ function clusterSetIP(service: ClustersetService, own: string, view: string | un
   }
   const { hostname } = chosen;
   if (hostname !== undefined) add(own, "CNAME", hostname);
-  const hasAny = ({ addresses: texts, hostname: host }: ClustersetAddresses) =>
-    host !== undefined || texts.some((text) => usable(text) !== undefined);
-  const deciding = hasAny(chosen) ? chosen : service.outside;
   for (const name of [own, ...service.ports.flatMap((port) => portPrefix(port)?.concat(".", own) ?? [])])
     add(name, "none", "");
   // RFC 2782: a target must have an address. The names exist in any case.
-  if (!hasAny(deciding) || deciding.hostname !== undefined) return;
+  if (!chosen.addresses.some((text) => usable(text) !== undefined)) return;
   for (const port of service.ports) {
     // RFC 2782: the port is that of the address, which for an endpoint is where it listens.
-    const numbers = (deciding.ports ?? [])
+    const numbers = (chosen.ports ?? [])
       .filter((one) => one.name === port.name && (one.protocol || "TCP") === port.protocol)
       .map((one) => one.port);
-    for (const number of deciding.source === "Endpoint" && numbers.length > 0 ? numbers : [port.port]) {
+    for (const number of chosen.source === "Endpoint" && numbers.length > 0 ? numbers : [port.port]) {
       const prefix = portPrefix({ ...port, port: number });
       if (prefix === undefined) continue;
       add(own, "SRV", `${number} ${own}`);

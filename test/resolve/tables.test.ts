@@ -11,7 +11,7 @@ import { federations, federationTable, foo } from "../conformance/cases/federati
 import { someClustersTable } from "../conformance/cases/some-clusters.ts";
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
-import { endpoints, exported, exporting, port, snapshot } from "../merge/fixtures.ts";
+import { endpoints, exported, exporting, imported, port, snapshot } from "../merge/fixtures.ts";
 import { worldOf } from "../names/world-of.ts";
 import { ask, compileWorld, encodeQuery, leasesUntil } from "./ask.ts";
 import { twoClusters } from "./world.ts";
@@ -52,6 +52,25 @@ describe("clusterset zones", () => {
         expect(ask(mapped, name, "SRV").answer).toEqual(
           ports.map((one) => `${name} 5 SRV 0 100 ${one} ${web}`),
         );
+    });
+
+    it("RFC 2782: a view without an address has no SRV record, and no name less", () => {
+      const ports = [port("http", 80)];
+      const parts = (ips: string[]) => ({
+        exports: { "shop/web": exported({ ports }) },
+        imports: { "shop/web": imported({ ports, ips }) },
+      });
+      const east = snapshot("east", parts([]));
+      const west = snapshot("west", parts(["10.201.0.1"]));
+      const context = compileWorld([east, west], options);
+      for (const name of [web, `_http._tcp.${web}`]) {
+        expect(ask({ ...context, view: "east" }, name, "SRV")).toMatchObject({
+          rcode: "NOERROR",
+          answer: [],
+        });
+        for (const view of [undefined, "west"])
+          expect(ask({ ...context, view }, name, "SRV").answer).toHaveLength(1);
+      }
     });
 
     it("a zone that a cluster reports changes nothing in other views, whatever names it has", () => {

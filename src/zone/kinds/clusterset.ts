@@ -57,15 +57,14 @@ function* compileClusterSetIP(scope: ServiceScope, service: ClustersetService, n
     const sets = addressSets(scope, service, node, addresses, clusterId);
     variants.set(view, sets);
     const own = targetsIn(addresses, sets);
-    if (!sets.isEmpty && !areSameTargets(own, targets)) portsOf.set(view, own);
+    if (!areSameTargets(own, targets)) portsOf.set(view, own);
   }
   const group = names.leaseGroup(service.reportedBy);
   // The names of ports exist in every view, whichever has records there.
   const named = service.ports.map((port) => ({ port, node: undefined, reportedBy }));
   const { all, byView } = yield* writePortRecords(scope, node, [...targets, ...named], group, portsOf);
-  const forAll = !outside.isEmpty;
-  if (forAll) outside.addAll(all);
-  for (const [view, sets] of variants) if (forAll || !sets.isEmpty) sets.addAll(byView.get(view) ?? all);
+  outside.addAll(all);
+  for (const [view, sets] of variants) sets.addAll(byView.get(view) ?? all);
   scope.write(node, outside, reportedBy, variants);
 }
 
