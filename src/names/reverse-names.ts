@@ -82,16 +82,20 @@ function bestOf(
   return best && { claim: best.claim, candidate: best.candidate };
 }
 
-/** The record for the view of a cluster alone that wins there. */
+/** The record that wins in the view of a cluster: one for that view alone, else one for all views of an address that the cluster reports itself. */
 function ownCandidate(
   claims: readonly AddressClaim[],
   candidatesOf: CandidatesOf,
   cluster: string,
 ): ReverseCandidate | undefined {
-  return claims
+  const own = claims
     .filter(({ clusterId }) => clusterId === cluster)
-    .flatMap((claim) => candidatesOf(claim).filter(({ source }) => source.view === cluster))
-    .sort(compareCandidates)[0];
+    .flatMap(candidatesOf)
+    .sort(compareCandidates);
+  return (
+    own.find(({ source }) => source.view === cluster) ??
+    own.find(({ source }) => source.view === undefined && source.claimants.includes(cluster))
+  );
 }
 
 /** The name of an address. @param cluster the cluster of the view */

@@ -56,7 +56,7 @@ export function compareCandidates(left: ReverseCandidate, right: ReverseCandidat
 }
 
 function compareNumbers(one: CandidateSource, other: CandidateSource): number {
-  if (one.view === undefined || one.since === other.since) return 0;
+  if (one.since === other.since) return 0;
   return one.since < other.since ? -1 : 1;
 }
 

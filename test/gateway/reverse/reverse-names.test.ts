@@ -234,6 +234,19 @@ it("the reverse names of a cluster's own clusterset IPs stay its own in its view
   expect(world.owner("10.9.9.9", "west")).toBe("db");
 });
 
+it.each<[AddressKind, string, string]>([
+  ["clusterset IP", "db", "old"],
+  ["headless", "east.db", "west.old"],
+])(
+  "an address (%s) that two clusters have for different services is each one's own in its view",
+  async (kind, hers, his) => {
+    const world = new ReverseWorld();
+    await world.put(reporting("west", kind, { old: { has: [V4] } }));
+    await world.put(reporting("east", kind, { db: { has: [V4] } }));
+    expect([undefined, "west", "east"].map((view) => world.owner(V4, view))).toEqual([his, his, hers]);
+  },
+);
+
 it("a clusterset IP that all clusters have for one service is the service's, and nobody loses it", async () => {
   const world = new ReverseWorld();
   await world.put(importing("east", { web: [V4] }));
