@@ -24,6 +24,8 @@ export interface RuleAnswers {
   readonly origins: AllowedOrigins;
   /** Errors after admission. */
   readonly reject: Reject;
+  /** Whether the rule admits all clients. */
+  readonly isPublic: boolean;
   /** Whether they may see counts over everything. */
   readonly seesEverything: boolean;
   /** Undefined for clients who may not see them. */
@@ -102,6 +104,7 @@ export function createRuleAnswers(
     origins,
     listed,
     reject: createReject(origins, counters),
+    isPublic: rule.isPublic,
     seesEverything: seesEverything(rule),
     metrics: seesEverything(rule) ? metrics : undefined,
     clock,

@@ -9,6 +9,7 @@ import { exampleIn, type ListPart, type Missing } from "./directory.ts";
 import { type ExplainedAnswer, explainedAnswer, explanationView, type PageQuestion } from "./explained.ts";
 import { serviceGrid, timeLine } from "./grid.ts";
 import { byNeed, conflictList, findingList, partOf, searchForm, servingSentence } from "./lists.ts";
+import { withSession } from "./login.ts";
 import {
   counted,
   describeOutcome,
@@ -76,7 +77,7 @@ ${more(findings, "/conflicts", "findings")}`;
       (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
     )}. <a href="/setup">Set up a client</a> to use them.</p>
 ${lookUpForm(typed, clusterIds.sort(natural), example, names, error)}
-${looked === undefined || "error" in looked ? "" : lookUpResult(looked)}
+${looked === undefined || "error" in looked ? "" : lookUpResult(looked, withSession(request) === undefined)}
 <h2>Services by cluster</h2>
 ${"missing" in services ? "" : searchForm("")}
 ${typed === undefined ? refreshed(lists) : lists}`,
@@ -144,8 +145,8 @@ ${error === undefined ? "" : html`<p class="note" role="alert" id="error">${erro
 /** The most records that the page shows. */
 const MOST_RECORDS = 100;
 
-/** An answer: a sentence, its explanation, its records. */
-function lookUpResult({ json, query, path, search, explanation }: ExplainedAnswer): Html {
+/** An answer: a sentence, its explanation, its records. @param hasLinks whether the browser may query, too: its session counts for pages alone */
+function lookUpResult({ json, query, path, search, explanation }: ExplainedAnswer, hasLinks: boolean): Html {
   const question = json.Question[0] ?? { name: ".", type: 0 };
   const type = nameOfType(question.type);
   const isGood = json.Status === ResponseCode.NOERROR && json.Answer !== undefined;
@@ -155,7 +156,7 @@ function lookUpResult({ json, query, path, search, explanation }: ExplainedAnswe
 <p class="soft">${json.Comment.slice(0, 1).toUpperCase()}${json.Comment.slice(1)}.</p>
 ${explanationView(explanation, path, search)}
 ${recordTable(json)}
-<p class="hint">The answer <a href="${path}/resolve?${search}">as JSON</a> and <a href="${path}/dns-query?dns=${encodeBase64url(query)}">as a DNS message</a></p>
+${hasLinks ? html`<p class="hint">The answer <a href="${path}/resolve?${search}">as JSON</a> and <a href="${path}/dns-query?dns=${encodeBase64url(query)}">as a DNS message</a></p>` : ""}
 </section>`;
 }
 

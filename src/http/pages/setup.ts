@@ -3,12 +3,14 @@ import { html } from "hono/html";
 import type { PageParts } from "../doh/rule-answers.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { prefersHtml } from "../messages/fields.ts";
+import { FetchRequest } from "../messages/message.ts";
 import { COREDNS } from "../setup/coredns.ts";
 import { apple, BROWSERS, COMMAND_LINE } from "../setup/devices.ts";
 import type { ClientSetup, SetupFacts, SetupFile } from "../setup/facts.ts";
 import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
 import { RESOLVERS, systemdResolved } from "../setup/resolvers.ts";
 import { exampleIn } from "./directory.ts";
+import { withSession } from "./login.ts";
 import type { Html, Page } from "./page.ts";
 import { copied, notFoundPage, options } from "./page.ts";
 
@@ -26,7 +28,9 @@ export const CLIENT_GROUPS: readonly { readonly title: string; readonly clients:
 /** `/setup`: how to make each client query this gateway for a zone, which is that of `?zone=`. */
 export async function setupPage(parts: PageParts, c: SetupContext): Promise<Page> {
   try {
-    return await pageFor(await readFacts(c, parts), parts);
+    const request = new FetchRequest(c.req.raw, c.env.client);
+    const isWithToken = request.header("authorization") !== null || withSession(request) !== undefined;
+    return await pageFor(await readFacts(c, parts), parts, isWithToken && !parts.isPublic);
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     return cannotBeSetUp(error.message, parts.zones);
@@ -116,8 +120,14 @@ function download({ fileName, contentType, text }: SetupFile): Response {
   });
 }
 
-async function pageFor(facts: SetupFacts, { zones, publicUrl }: PageParts): Promise<Page> {
-  const { zone, resource, origin } = facts;
+/** @param isWithToken whether the reader was admitted by a token that no file has */
+async function pageFor(
+  facts: SetupFacts,
+  { zones, publicUrl }: PageParts,
+  isWithToken: boolean,
+): Promise<Page> {
+  const { zone, resource, origin, prefix, example } = facts;
+  const json = `${origin}${prefix}/resolve?name=${encodeURIComponent(example.name)}&type=${example.type}`;
   const groups = await Promise.all(
     CLIENT_GROUPS.map(async ({ title, clients }) => ({
       title,
@@ -129,10 +139,11 @@ async function pageFor(facts: SetupFacts, { zones, publicUrl }: PageParts): Prom
     at: "/setup",
     body: html`<h1>Set up a client for ${zone}</h1>
 ${zoneForm(zones, zone)}
+${isWithToken ? html`<p class="note">You opened this page with a token that these files do not have, so their queries are rejected: open it with a token in the path or the host name.</p>` : ""}
 <dl>
 <dt>DNS over HTTPS</dt><dd>${copied(resource)}</dd>
 <dt>As a URI template</dt><dd><code>${resource}{?dns}</code></dd>
-<dt>JSON</dt><dd><a href="${origin}/resolve?name=${encodeURIComponent(facts.example.name)}&amp;type=${facts.example.type}"><code>${origin}/resolve?name=${facts.example.name}&amp;type=${facts.example.type}</code></a></dd>
+<dt>JSON</dt><dd><a href="${json}"><code>${json}</code></a></dd>
 ${facts.dot === undefined ? "" : html`<dt>DNS over TLS</dt><dd>${port(facts.dot)}</dd>`}
 ${facts.dns === undefined ? "" : html`<dt>Plain DNS</dt><dd>${port(facts.dns)}</dd>`}
 </dl>

@@ -37,6 +37,25 @@ describe("a person with a bearer token", () => {
       expect((await world.ask(path, {}, { headers })).status, path).toBe(401);
   });
 
+  it("finds no link that needs more than the page, and is told that files of /setup have no token", async () => {
+    const cookie = (await logIn("laptop")).headers.get("set-cookie")!.split("; ")[0]!;
+    const page = async (path: string, shown = {}, more = {}) =>
+      readPage(await world.ask(path, shown, { headers: { ...PAGE, ...more } }));
+    const path = "/?name=web.shop.svc.clusterset.test&type=A";
+    const needMore = ({ links }: { readonly links: readonly string[] }) =>
+      links.filter((link) => /\/(?:resolve|dns-query)\?/.test(link));
+    expect(needMore(await page(path, {}, { cookie }))).toEqual([]);
+    const byPath = { prefix: "/tokens/phone" };
+    expect(needMore(await page(path, byPath))).toHaveLength(2);
+    const warning = "with a token that these files do not have";
+    expect((await page("/setup", {}, { cookie })).text).toContain(warning);
+    expect((await page("/setup", { authorization: "Bearer laptop" })).text).toContain(warning);
+    const { text, links } = await page("/setup", byPath);
+    expect(text).not.toContain(warning);
+    const json = links.filter((link) => link.includes("/resolve?"));
+    expect(json).toEqual([expect.stringMatching(/^https:\/\/gateway\.example\/tokens\/phone\/resolve\?/)]);
+  });
+
   it("logs out by the form", async () => {
     const response = await world.ask("/logout", {}, { method: "POST" });
     expect(response.headers.get("set-cookie")).toMatch(/^__Host-clusterset-doh=; Max-Age=0; /);
