@@ -119,7 +119,7 @@ describe("check", () => {
   it("names kinds and kustomization files that are not read, which is no finding", async () => {
     const folder = manifests(
       "west",
-      "kind: Endpoints\napiVersion: v1\nmetadata: { name: a }\n---\n{ kind: Service, apiVersion: v1, metadata: { name: a } }\n---\n{ kind: Endpoints, apiVersion: v1, metadata: { name: b } }\n",
+      "kind: Endpoints\napiVersion: v1\nmetadata: { name: a }\n---\n{ kind: Service, apiVersion: v1, metadata: { name: c } }\n---\n{ kind: Endpoints, apiVersion: v1, metadata: { name: b } }\n",
     );
     manifests("west", "resources: [all.yaml]\nimages: []\n", "kustomization.yaml");
     const { code, err } = await run([folder]);
