@@ -1,4 +1,4 @@
-import { type Document, type LineCounter, type ParsedNode, parseAllDocuments, type ScalarTag } from "yaml";
+import { type Document, type ParsedNode, parseAllDocuments, type ScalarTag } from "yaml";
 
 /**
  * Reads YAML as kubectl and client-go do: by YAML 1.1 as sigs.k8s.io/yaml has it, which is stricter in places. `yes`, `on` and `y` are true, `0120` is 80; what looks like a
@@ -6,7 +6,7 @@ import { type Document, type LineCounter, type ParsedNode, parseAllDocuments, ty
  */
 export function parseKubernetesYaml(
   text: string,
-  options: { readonly lineCounter?: LineCounter; readonly uniqueKeys?: boolean } = {},
+  options: { readonly uniqueKeys?: boolean } = {},
 ): readonly Document.Parsed<ParsedNode>[] {
   const documents = parseAllDocuments(text, {
     schema: "failsafe",

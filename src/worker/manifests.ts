@@ -1,6 +1,6 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, visit } from "yaml";
+import { type Document, isMap, isNode, isSeq, LineCounter, visit } from "yaml";
 import { compareText, quote, readMapping } from "../extract/fields.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 import {
@@ -211,14 +211,17 @@ interface ManifestFile {
   readonly ignored: readonly string[];
 }
 
+/** Uses of one anchor: more than any manifest has, and far fewer than exhaust memory. */
+const MOST_ALIASES = 10_000;
+
 /**
- * Reads the text of a manifest file: YAML documents or JSON, `List` objects as their items. Objects of kinds
- * that a snapshot does not use are left out, with a problem if the kind is probably misspelt. A syntax error breaks the whole file, so that
- * an unfinished edit never counts.
+ * Reads the text of a manifest file: YAML documents or JSON values, `List` objects as their items. Items without a kind, as the API server
+ * returns them, have that of their list. Objects of kinds that a snapshot does not use are left out, with a problem if the kind is probably
+ * misspelt. A syntax error breaks the whole file, so that an unfinished edit never counts.
  */
 export function parseManifestFile(file: string, text: string): ManifestFile {
   const lines = new LineCounter();
-  const documents = parseKubernetesYaml(text, { lineCounter: lines });
+  for (let start = 0; start >= 0; start = text.indexOf("\n", start) + 1 || -1) lines.addNewLine(start);
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
@@ -230,33 +233,40 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
     problems: [{ code: "BrokenFile", ...place(offset), message }],
     ignored: [],
   });
-  const errors = documents.flatMap((document) => document.errors);
+  const documents = splitJson(text).flatMap(({ start, part }) =>
+    parseKubernetesYaml(part).map((document) => ({ start, document })),
+  );
+  const errors = documents.flatMap(({ start, document }) =>
+    document.errors.map(({ pos, message }) => ({ offset: start + pos[0], message })),
+  );
   const [first] = errors;
   if (first !== undefined) {
     // One mistake makes the parser lose its place, and complain about what follows.
     const more = errors.length === 1 ? "" : ` (the first of ${errors.length} errors in this file)`;
-    return brokenAt(first.pos[0], first.message + more);
+    return brokenAt(first.offset, first.message + more);
   }
 
   const ignored: string[] = [];
   const objects: ManifestObject[] = [];
   const endpoints: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
-  const take = (node: Node | null | undefined, read: () => unknown) => {
-    if (node === null || node === undefined || (isScalar(node) && node.value === null)) return;
-    const where = place(node.range?.[0] ?? 0);
-    if (!isMap(node) || typeof node.get("kind") !== "string" || typeof node.get("apiVersion") !== "string") {
+  const take = (value: unknown, node: unknown, start: number, list: KubernetesObject = {}) => {
+    if (value === null || value === undefined) return;
+    const where = place(start + (isNode(node) ? (node.range?.[0] ?? 0) : 0));
+    const object: KubernetesObject & { items?: unknown } = { ...list, ...readMapping(value) };
+    const { apiVersion, kind, items } = object;
+    if (typeof kind !== "string" || typeof apiVersion !== "string") {
       const message = "is not a Kubernetes object: it needs an apiVersion and a kind";
       problems.push({ code: "NotAnObject", ...where, message });
       return;
     }
-    const items = node.get("items", true);
-    if (String(node.get("kind")).endsWith("List") && isSeq(items)) {
-      const values = (read() as { items: unknown[] }).items;
-      for (const [index, item] of items.items.entries()) take(item as Node | null, () => values[index]);
+    if (kind.endsWith("List") && Array.isArray(items)) {
+      const nodes = isMap(node) ? node.get("items", true) : undefined;
+      const ofItems = kind === "List" ? {} : { apiVersion, kind: kind.slice(0, -"List".length) };
+      for (const [index, item] of items.entries())
+        take(item, isSeq(nodes) ? nodes.items[index] : node, start, ofItems);
       return;
     }
-    const object = read() as KubernetesObject;
     const message = findIdentityProblem(object);
     const meant = suggestKind(object);
     if (message !== undefined) problems.push({ code: "NotAnObject", ...where, message });
@@ -264,24 +274,38 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
       problems.push({
         code: "UnknownKind",
         ...where,
-        message: `kind ${quote(object.kind)} of ${quote(object.apiVersion)} is not read: write ${meant}`,
+        message: `kind ${quote(kind)} of ${quote(apiVersion)} is not read: write ${meant}`,
       });
     else if (identifyObject(object) !== undefined) objects.push({ object, ...where });
     else {
-      if (object.kind === "Endpoints" && object.apiVersion === "v1") endpoints.push({ object, ...where });
-      ignored.push(`${printable(object.kind)} (${printable(object.apiVersion)})`);
+      if (kind === "Endpoints" && apiVersion === "v1") endpoints.push({ object, ...where });
+      ignored.push(`${printable(kind)} (${printable(apiVersion)})`);
     }
   };
-  for (const document of documents) {
+  for (const { start, document } of documents) {
     try {
-      take(document.contents, () => document.toJS({ maxAliasCount: 100 }));
+      take(document.toJS({ maxAliasCount: MOST_ALIASES }), document.contents, start);
     } catch (cause) {
       // toJS throws for YAML aliases without an anchor and for too many aliases, without a position.
       const message = cause instanceof Error ? cause.message : String(cause);
-      return brokenAt(findLostAlias(document) ?? document.range[0], message);
+      return brokenAt(start + (findLostAlias(document) ?? document.range[0]), message);
     }
   }
   return { broken: false, objects, endpoints, problems, ignored };
+}
+
+/**
+ * The JSON values of a text, one after the other, as `jq .items[]` writes them; any other text is one part. Inside a value JSON has no two braces
+ * with nothing but a line break between them.
+ */
+function splitJson(text: string): { start: number; part: string }[] {
+  if (!/^\s*\{/.test(text)) return [{ start: 0, part: text }];
+  let start = 0;
+  return text.split(/(?<=\}[ \t]*\r?\n)(?=\s*\{)/).map((part) => {
+    const at = start;
+    start += part.length;
+    return { start: at, part };
+  });
 }
 
 /** Of what a file says, for a terminal. */

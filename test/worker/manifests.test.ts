@@ -178,6 +178,67 @@ endpoints: [{ addresses: [192.0.2.1] }]
     expect(await readManifests(folder)).toMatchObject({ problems: [], ignored: ["Endpoints (v1)"] });
   });
 
+  const found = (text: string) =>
+    parseManifestFile("a", text).objects.map(
+      ({ object, line, column }) =>
+        `${line}:${column} ${object.apiVersion} ${object.kind} ${object.metadata?.name}`,
+    );
+
+  test.each([
+    ["one in a line", undefined, ["1:1 v1 Service }\\n{", "2:1 v1 Service db"]],
+    ["indented", 2, ["1:1 v1 Service }\\n{", "8:1 v1 Service db"]],
+  ])("JSON objects one after the other, as jq writes them, count: %s", (_, indent, expected) => {
+    const objects = ["}\\n{", "db"].map((name) => ({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name },
+    }));
+    const text = objects.map((object) => `${JSON.stringify(object, null, indent)}\n`).join("");
+    expect(found(text)).toEqual(expected);
+    expect(parseManifestFile("a.json", `${text}{"kind": [}\n`)).toMatchObject({
+      broken: true,
+      problems: [{ line: text.split("\n").length }],
+    });
+  });
+
+  test("items without a kind, as the API server returns them, have that of their list", () => {
+    const list = {
+      kind: "EndpointSliceList",
+      apiVersion: "discovery.k8s.io/v1",
+      items: [{ metadata: { name: "a" } }, { metadata: { name: "b" } }],
+    };
+    expect(found(JSON.stringify(list))).toEqual([
+      expect.stringMatching(/^1:\d+ discovery\.k8s\.io\/v1 EndpointSlice a$/),
+      expect.stringMatching(/^1:\d+ discovery\.k8s\.io\/v1 EndpointSlice b$/),
+    ]);
+    const untyped = { ...list, kind: "List" };
+    expect(parseManifestFile("a.json", JSON.stringify(untyped)).problems.map(({ code }) => code)).toEqual([
+      "NotAnObject",
+      "NotAnObject",
+    ]);
+  });
+
+  test("an anchor may have more than a hundred uses", () => {
+    const items = Array.from(
+      { length: 150 },
+      (_, index) => `- { apiVersion: v1, kind: Service, metadata: { name: web-${index}, labels: *l } }\n`,
+    );
+    const first = "- { apiVersion: v1, kind: Service, metadata: { name: web, labels: &l { app: web } } }\n";
+    expect(found(`apiVersion: v1\nkind: List\nitems:\n${first}${items.join("")}`)).toHaveLength(151);
+  });
+
+  test("apiVersion and kind may come from a merge key", () => {
+    const item = "- { <<: *t, metadata: { name: db } }\n";
+    const first = "- &t { apiVersion: v1, kind: Service, metadata: { name: web } }\n";
+    const list =
+      "- <<: { apiVersion: v1, kind: List }\n  items:\n  - { <<: *t, metadata: { name: cache } }\n";
+    expect(found(`apiVersion: v1\nkind: List\nitems:\n${first}${item}${list}`)).toEqual([
+      "4:6 v1 Service web",
+      "5:3 v1 Service db",
+      "8:5 v1 Service cache",
+    ]);
+  });
+
   test("a misspelt kind and an unknown API group are problems that suggest the right ones", async () => {
     const list = (apiVersion: string, kind: string) =>
       `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: web, namespace: shop }\n`;
