@@ -34,7 +34,7 @@ import {
 } from "./compiled-key.ts";
 import type { DatabaseEntries } from "./database-entries.ts";
 import { type KeyEntries, keysOfPod } from "./entries.ts";
-import type { WantedNames } from "./reverse-names.ts";
+import { compareAddresses, type WantedNames } from "./reverse-names.ts";
 
 /** The names of a key in one kind of zone, with what compiling it found. */
 export interface CompiledUnit {
@@ -257,7 +257,9 @@ class Unit {
     const hasAudiences = audiences.length > 1;
     // Audiences have much in common.
     const found = hasAudiences ? distinct(this.#findings) : this.#findings;
-    const reverse = hasAudiences ? distinct(this.#reverse) : this.#reverse;
+    const reverse = (hasAudiences ? distinct(this.#reverse) : this.#reverse).sort(([one], [other]) =>
+      compareAddresses(one, other),
+    );
     return { key, hasService, clusters, conflicts, findings: [...findings, ...found], hasAudiences, reverse };
   }
 }

@@ -1,14 +1,14 @@
 import { claimBucket, hexOf } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import { compareText, nameOf, namespaceOf } from "../merge/order.ts";
+import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import { endsStep, type Steps } from "../zone/steps.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import type { CompiledUnit } from "./compile-key.ts";
 import type { AddressClaim } from "./entries.ts";
 import type { KeyWorld } from "./key-world.ts";
-import { type Holding, holderOf, type WantedNames } from "./reverse-names.ts";
+import { compareAddresses, type Holding, holderOf, type WantedNames } from "./reverse-names.ts";
 
 /** Addresses that one finding lists. */
 const MOST_LISTED = 5;
@@ -137,9 +137,4 @@ function describeLosses(losses: [address: Uint8Array, holding: Holding][]): stri
   });
   const more = losses.length - lines.length;
   return `other clusters had the reverse names first: ${lines.join(", ")}${more > 0 ? `, and of ${more} more addresses` : ""}`;
-}
-
-/** IPv4 first. */
-function compareAddresses(one: Uint8Array, other: Uint8Array): number {
-  return one.length - other.length || compareText(String.fromCharCode(...one), String.fromCharCode(...other));
 }

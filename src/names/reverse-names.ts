@@ -2,7 +2,7 @@ import { compareText } from "../merge/order.ts";
 import { compareCandidates, type ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import type { AddressClaim } from "./entries.ts";
 
-/** The PTR records that the addresses of a key want, by address. */
+/** The PTR records that the addresses of a key want, in the order of `compareAddresses`. */
 export type WantedNames = readonly (readonly [address: Uint8Array, candidate: ReverseCandidate])[];
 
 /** The PTR records that a claim's service wants for the address. */
@@ -110,7 +110,14 @@ export function reverseName(
 
 /** What is wanted for an address. */
 export function candidatesFor(wanted: WantedNames, address: Uint8Array): readonly ReverseCandidate[] {
-  return wanted.flatMap(([bytes, candidate]) => (isSameAddress(bytes, address) ? candidate : []));
+  let [first, end] = [0, wanted.length];
+  while (first < end) {
+    const middle = (first + end) >>> 1;
+    if (compareAddresses(wanted[middle]![0], address) < 0) first = middle + 1;
+    else end = middle;
+  }
+  while (end < wanted.length && compareAddresses(wanted[end]![0], address) === 0) end++;
+  return wanted.slice(first, end).map(([, candidate]) => candidate);
 }
 
 function textOf({ clusterId, key }: AddressClaim): string {
@@ -122,11 +129,12 @@ function compareNumbers(one: number, other: number): number {
   return one === other ? 0 : one - other;
 }
 
-/** From the end, which differs most. */
-function isSameAddress(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
-  for (let index = one.length - 1; index >= 0; index--) if (one[index] !== other[index]) return false;
-  return true;
+/** IPv4 addresses first. */
+export function compareAddresses(one: Uint8Array, other: Uint8Array): number {
+  const end = one.length;
+  let order = end - other.length;
+  for (let index = 0; order === 0 && index < end; index++) order = one[index]! - other[index]!;
+  return order;
 }
 
 /**

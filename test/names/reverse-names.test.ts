@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { parseAddress } from "../../src/dns/address.ts";
+import { candidatesFor, type WantedNames } from "../../src/names/reverse-names.ts";
+import { exported, snapshot } from "../merge/fixtures.ts";
+import { worldOf } from "./world-of.ts";
+
+it("what a large service wants for an address is found by reading few of its addresses, in whatever order they are reported", () => {
+  const addresses = Array.from(
+    { length: 2000 },
+    (_, index) => `10.${(index * 7) % 251}.0.${index % 251}`,
+  ).concat("2001:db8::1", "2001:db8::2");
+  const member = (address: string, hostname: string) => [`${address}#${hostname}`, { address, hostname }];
+  const members = Object.fromEntries([
+    ...addresses.map((address) => member(address, "a")),
+    ...addresses.map((address) => member(address, "b")).reverse(),
+  ]);
+  const many = exported({ headless: true, endpoints: { "*": { ports: [], members } } });
+  const world = worldOf([snapshot("east", { exports: { "shop/many": many } })]);
+  const { reverse } = world.unitOf(world.context.trees[0]!, "shop/many");
+  let reads = 0;
+  const counted = new Proxy(reverse, {
+    get(target, property, receiver) {
+      if (typeof property === "string" && /^\d+$/.test(property)) reads++;
+      return Reflect.get(target, property, receiver);
+    },
+  }) as WantedNames;
+  for (const address of new Set(addresses)) {
+    const found = candidatesFor(counted, parseAddress(address)!);
+    expect(found.map(({ label }) => label).sort()).toEqual(["a", "b"]);
+  }
+  expect(candidatesFor(counted, parseAddress("10.0.255.255")!)).toEqual([]);
+  expect(reads / new Set(addresses).size).toBeLessThan(30);
+});
