@@ -1,4 +1,4 @@
-import { parseName, RecordType } from "../../dns/name.ts";
+import { canonicalName, parseName, RecordType } from "../../dns/name.ts";
 import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { RecordSets } from "../record-block.ts";
@@ -143,7 +143,7 @@ function inOrder<Value>(table: Readonly<Record<string, Value>>): Value[] {
     .map((key) => table[key]!);
 }
 
-/** Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted name that it owns. */
+/** Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted name that it owns. Without a possible target the name exists without records. */
 function compileExternalName(placed: PlacedService): void {
   const { scope, service, name, namespace, clusterId: reportedBy, leaseGroup } = placed;
   const { externalName, ownedName } = service;
@@ -156,22 +156,34 @@ function compileExternalName(placed: PlacedService): void {
     );
     return;
   }
-  let target: Uint8Array;
-  try {
-    target = parseName(externalName ?? "");
-  } catch (error) {
+  const node = scope.name(`${namespace}.svc`, labels, reportedBy);
+  if (node === undefined) return;
+  const own = [...labels, namespace, "svc", scope.tree.canonicalZone.name].join(".");
+  const problem = externalNameProblem(externalName ?? "", own);
+  if (problem !== undefined) {
     scope.report(
       reportedBy,
       "InvalidExternalName",
-      `the external name is not a DNS name (${(error as Error).message}): the CNAME record is not served`,
+      `the external name ${problem}: the CNAME record is not served`,
     );
     return;
   }
-  const node = scope.name(`${namespace}.svc`, labels, reportedBy);
-  if (node === undefined) return;
   const sets = new RecordSets();
-  sets.addRdata(RecordType.CNAME, target, scope.tree.context.ttl, leaseGroup);
+  sets.addRdata(RecordType.CNAME, parseName(externalName!), scope.tree.context.ttl, leaseGroup);
   scope.write(node, sets, reportedBy);
+}
+
+/** What is wrong with an external name. @param own the name of the CNAME record, in lower case */
+function externalNameProblem(text: string, own: string): string | undefined {
+  try {
+    const target = canonicalName(text);
+    if (target === own) return "is that of the Service itself";
+    const labels = target.slice(0, -1).split(".");
+    const isHostName = labels.every((label) => isHostLabel(label.replaceAll("_", "x")));
+    return isHostName ? undefined : `${JSON.stringify(text)} is not a host name`;
+  } catch (error) {
+    return `is not a DNS name (${(error as Error).message})`;
+  }
 }
 
 /** Section 2.6, deprecated: `a-b-c-d.<ns>.pod.<zone>` for the addresses of real pods. */

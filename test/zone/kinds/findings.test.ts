@@ -150,6 +150,22 @@ describe("a finding in a cluster's own zone", () => {
       "InvalidExternalName",
       expect.stringMatching(/^the external name is not a DNS name \(.+\): the CNAME record is not served$/),
     ],
+    ...["https://example.com", "*.example.com", "a\\032b.example", "-a.example", "."].map(
+      (target): [object, string, string, string] => [
+        { "shop/web": alias(target) },
+        "east Service shop/web",
+        "InvalidExternalName",
+        `the external name ${JSON.stringify(target)} is not a host name: the CNAME record is not served`,
+      ],
+    ),
+    ...[alias("Web.shop.svc.cluster.local."), alias("a.b.shop.svc.cluster.local", { ownedName: "a.B" })].map(
+      (itself): [object, string, string, string] => [
+        { "shop/web": itself },
+        "east Service shop/web",
+        "InvalidExternalName",
+        "the external name is that of the Service itself: the CNAME record is not served",
+      ],
+    ),
     [
       {
         "shop/old": alias("old.example", { ownedName: "a.b" }),
@@ -161,6 +177,15 @@ describe("a finding in a cluster's own zone", () => {
     ],
   ])("%j", (services, object, reason, message) => {
     expect(shown(services as Record<string, LocalService>)).toEqual([[object, reason, message]]);
+  });
+
+  it("an external name with underscores, or that is only below the Service's name, has none", () => {
+    expect(
+      shown({
+        "shop/web": alias("under_score.example"),
+        "shop/up": alias("web.up.shop.svc.cluster.local"),
+      }),
+    ).toEqual([]);
   });
 
   it("an alias may own a name with underscores (RFC 8552)", () => {

@@ -28,7 +28,10 @@ interface Chain {
 const isAlias = ({ place }: LocalPair) => place.aliasOf !== undefined;
 const isOwned = (pair: LocalPair) => isAlias(pair) && pair.place.aliasOf !== pair.place.service;
 const isAddressText = ({ place }: LocalPair) => /^[\d.]+$/.test(place.aliasOf?.externalName ?? "");
-const isUsual = (pair: LocalPair) => isAlias(pair) && !isOwned(pair) && !isAddressText(pair);
+const isItself = ({ place, question }: LocalPair) =>
+  place.aliasOf !== undefined && place.aliasOf.externalName === question.name.toLowerCase();
+const isUsual = (pair: LocalPair) =>
+  isAlias(pair) && !isOwned(pair) && !isAddressText(pair) && !isItself(pair);
 const isIn = (zone: string, name: string) => name === zone || name.endsWith(`.${zone}`);
 
 function follow(pair: LocalPair, most = Number.POSITIVE_INFINITY): Chain {
@@ -92,9 +95,9 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-dead-end",
-    title: "A CNAME to a missing name in the zone",
+    title: "A CNAME to nothing in the zone",
     corednsSays: "NODATA, without the CNAME.",
-    weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
+    weSay: "The CNAME; then the target's code.",
     reason: "The CNAME exists; the code is the target's (RFC 6604 section 3).",
     example: asked(
       "to-missing.aliases.svc.cluster.local A",
@@ -121,8 +124,25 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     ours: followed,
   },
   {
+    id: "alias-itself",
+    title: "CNAME of an ExternalName Service to itself",
+    corednsSays: "The CNAME.",
+    weSay: "NODATA.",
+    reason: "It leads nowhere: a finding (DNS 2.5).",
+    example: asked(
+      "itself.aliases.svc.cluster.local CNAME",
+      "itself.aliases.svc.cluster.local CNAME itself.aliases.svc.cluster.local",
+      "NODATA",
+    ),
+    applies: (pair) => isItself(pair) && isType(pair, "CNAME"),
+    coredns: exactly<LocalPlace>("coredns", (pair) =>
+      positive([recordAt(pair, "CNAME", pair.question.name.toLowerCase())]),
+    ),
+    ours: nodata("ours"),
+  },
+  {
     id: "alias-long",
-    title: "A chain of more than eight CNAMEs",
+    title: "More than eight CNAMEs",
     corednsSays: "The target, after up to eleven.",
     weSay: "Eight CNAMEs.",
     reason: "A bound on the cost; resolvers go on (RFC 1034 section 5.3.3).",
@@ -152,9 +172,9 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-elsewhere-negative",
-    title: "A CNAME to a missing name in the clusterset zone",
+    title: "A CNAME to nothing in the clusterset zone",
     corednsSays: "The CNAME alone.",
-    weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
+    weSay: "The CNAME; then the target's code.",
     reason: "Both zones are the gateway's; the code is the target's (RFC 6604 section 3).",
     example: asked(
       "to-clusterset-missing.aliases.svc.cluster.local A",
@@ -184,7 +204,7 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
     id: "owned-name",
     title: "A dotted name that an ExternalName Service owns",
     corednsSays: "NXDOMAIN; NODATA for SOA.",
-    weSay: "The CNAME; NODATA for the labels above it.",
+    weSay: "The CNAME; NODATA above it.",
     reason: "Multi-label subdomain support, Proposed solution.",
     example: asked(
       "my-service.my-cluster.aliases.svc.cluster.local A",
