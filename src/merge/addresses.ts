@@ -86,8 +86,11 @@ export function chooseAddresses(
         ...keepAddresses(clusterId, "Service", "spec.externalIPs", exported.externalIPs ?? []),
       ];
       loadBalancers.push({ clusterId, addresses });
-      const hostname = exported.loadBalancer?.find((one) => one.hostname)?.hostname;
-      if (addresses.length === 0 && hostname) namedBalancers.push({ clusterId, hostname });
+      const isAlone = addresses.length === 0;
+      const hostnames = (exported.loadBalancer ?? []).flatMap(({ ip, hostname }) =>
+        hostname && (isAlone || !ip) ? hostname : [],
+      );
+      for (const hostname of new Set(hostnames)) namedBalancers.push({ clusterId, hostname, isAlone });
     }
   }
 
@@ -101,9 +104,9 @@ export function chooseAddresses(
     }
     if (source === "LoadBalancer") {
       const united = unite(source, loadBalancers);
-      const [first] = namedBalancers.toSorted((one, other) =>
-        compareAges(one.clusterId, other.clusterId, since),
-      );
+      const [first] = namedBalancers
+        .filter(({ isAlone }) => isAlone)
+        .sort((one, other) => compareAges(one.clusterId, other.clusterId, since));
       // A CNAME record stands alone (RFC 1034 section 3.6.2): the oldest decides, so that a younger cluster replaces none.
       if (
         first === undefined ||
@@ -162,19 +165,20 @@ export function chooseAddresses(
   return { outside, byCluster, findings };
 }
 
-/** A cluster whose load balancers have host names alone (AWS), the first of them. */
+/** A load balancer with a host name (AWS). */
 interface NamedBalancer {
   readonly clusterId: string;
   readonly hostname: string;
+  /** Whether its cluster has no addresses of load balancers. */
+  readonly isAlone: boolean;
 }
 
-/** Why no client is led to a cluster's load balancers; undefined where some are, and where something else comes before load balancers. */
+/** Why no client is led to a load balancer; undefined where some are, and where something else comes before load balancers. */
 function whyLeftOut(
-  { clusterId }: NamedBalancer,
-  { source, hostname, reportedBy }: ClustersetAddresses,
+  { hostname: own }: NamedBalancer,
+  { source, hostname }: ClustersetAddresses,
 ): string | undefined {
-  if (source !== "LoadBalancer" || (hostname !== undefined && reportedBy.includes(clusterId)))
-    return undefined;
+  if (source !== "LoadBalancer" || hostname === own) return undefined;
   const beside =
     hostname === undefined
       ? "beside the addresses of another load balancer"

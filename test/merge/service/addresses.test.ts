@@ -159,6 +159,31 @@ describe("KEP-1645 ClusterSetIP, for clients outside", () => {
     expect(merged.findings).toMatchObject([{ clusterId, reason }]);
   });
 
+  it.each<[string, object, string[]]>([
+    ["a second host name", { loadBalancer: [{ hostname: "a.example" }, { hostname: "b.example" }] }, ["b"]],
+    [
+      "a host name beside an external IP",
+      { externalIPs: ["192.0.2.1"], loadBalancer: [{ hostname: "a.example" }] },
+      ["a"],
+    ],
+    [
+      "a host name beside the address of another load balancer",
+      { loadBalancer: [{ ip: "192.0.2.1", hostname: "a.example" }, { hostname: "b.example" }] },
+      ["b"],
+    ],
+    [
+      "a host name of a load balancer with an address",
+      { loadBalancer: [{ ip: "192.0.2.1", hostname: "a.example" }] },
+      [],
+    ],
+    ["one host name twice", { loadBalancer: [{ hostname: "a.example" }, { hostname: "a.example" }] }, []],
+  ])("%s in one cluster has a finding where no client is led to it", (_, parts, leftOut) => {
+    const { findings } = mergeClusterset([exporting("a", parts)]);
+    expect(findings.map(({ reason, message }) => [reason, /"(\w+)\.example"/.exec(message)?.[1]])).toEqual(
+      leftOut.map((name) => ["HostNameLeftOut", name]),
+    );
+  });
+
   it.each([
     ["in a zone of this gateway", "web.shop.svc.clusterset.local"],
     ["an address", "192.0.2.1"],

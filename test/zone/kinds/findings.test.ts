@@ -87,10 +87,19 @@ describe("a finding in federation zones", () => {
   it("HostNameLeftOut: a CNAME record next to other records (RFC 1034 section 3.6.2)", () => {
     const message = (target: string) =>
       `the load balancer's host name ${target} cannot be a CNAME record next to other records (RFC 1034 section 3.6.2): only the names of its shard have it`;
+    // The clusterset's zone has a finding of its own.
+    const inClusterset = (target: string, beside: string) =>
+      `the load balancer's host name "${target}" cannot be a CNAME record beside ${beside} (RFC 1034 section 3.6.2): no client is led to it until it has an address`;
     const two = snapshot("east", { exports: { "shop/two": balanced(["a.example", "b.example"]) } });
-    expect(shown(two)).toEqual([["HostNameLeftOut", "two", message("b.example")]]);
+    expect(shown(two)).toEqual([
+      ["HostNameLeftOut", "two", inClusterset("b.example", "the one to a.example")],
+      ["HostNameLeftOut", "two", message("b.example")],
+    ]);
     const mixed = snapshot("east", { exports: { "shop/mixed": balanced(["a.example"], ["192.0.2.1"]) } });
-    expect(shown(mixed)).toEqual([["HostNameLeftOut", "mixed", message("a.example")]]);
+    expect(shown(mixed)).toEqual([
+      ["HostNameLeftOut", "mixed", inClusterset("a.example", "the addresses of another load balancer")],
+      ["HostNameLeftOut", "mixed", message("a.example")],
+    ]);
     const one = snapshot("east", { exports: { "shop/one": balanced(["a.example"]) } });
     expect(shown(one)).toEqual([]);
   });
