@@ -68,7 +68,10 @@ function* compileClusterSetIP(scope: ServiceScope, service: ClustersetService, n
   scope.write(node, outside, reportedBy, variants);
 }
 
-/** The ports of a service where its addresses are: endpoints listen on numbers of their own (RFC 2782, `targetPort`). */
+/**
+ * The ports of a service where its addresses are: endpoints listen on numbers of their own (RFC 2782, `targetPort`). Where these disagree there is none: one target has
+ * all addresses, and half of the clients would try a number that theirs does not listen on.
+ */
 export function portsIn(
   { ports }: Pick<ClustersetService, "ports">,
   { source, ports: listening = [] }: ClustersetAddresses,
@@ -78,7 +81,9 @@ export function portsIn(
     const own = listening.filter(
       ({ name, protocol }) => name === port.name && (protocol || "TCP") === port.protocol,
     );
-    return own.length === 0 ? port : own.map(({ port: number }) => ({ ...port, port: number }));
+    const [first] = own;
+    if (first === undefined) return port;
+    return own.length === 1 ? { ...port, port: first.port } : [];
   });
 }
 
