@@ -1,6 +1,6 @@
 /**
  * `npm run check:bundle`: bundles the Worker as `wrangler deploy` does, says how large it is and of what, and fails where code for
- * Node reaches it, or where it is larger than 209.5 KB compressed.
+ * Node reaches it, or where it is larger than `MOST_COMPRESSED`.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ export interface WorkerBundle {
 }
 
 /** Bytes after compression: little more than the Worker has. */
-export const MOST_COMPRESSED = 210_500;
+export const MOST_COMPRESSED = 211_000;
 const LARGEST = 10;
 
 /** Bundles what a wrangler configuration names. @throws {Error} with wrangler's own words where it cannot */
