@@ -118,7 +118,7 @@ export function chooseAddresses(
     }
     const ports = new Map<string, EndpointPort>();
     const reports = endpoints().map(({ reportedBy: clusterId, address, ports: own }) => {
-      for (const port of own) ports.set(`${portName(port)}/${port.port}`, port);
+      for (const port of own) ports.set(`${port.name}/${port.protocol || "TCP"}/${port.port}`, port);
       const addresses = keepAddresses(clusterId, "EndpointSlice", "endpoints.addresses", [address]);
       return { clusterId, addresses };
     });
@@ -162,23 +162,7 @@ export function chooseAddresses(
     if (own === undefined) own = inside ??= firstOf(INSIDE_ORDER);
     if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
   }
-  const listening = [outside, inside].find((chosen) => chosen?.source === "Endpoint");
-  for (const [name, ports] of Map.groupBy(listening?.ports ?? [], portName)) {
-    if (ports.length < 2 || ports[0]!.name === "") continue;
-    const numbers = ports.map(({ port }) => port).sort((one, other) => one - other);
-    const message = `endpoints listen on different numbers for the port ${name} (${numbers.slice(0, MOST_NUMBERS).join(", ")}): it gets no SRV record`;
-    for (const clusterId of listening!.reportedBy)
-      findings.push({ clusterId, reason: "DuplicatePort", kind: "EndpointSlice", ...service, message });
-  }
   return { outside, byCluster, findings };
-}
-
-/** Numbers of one port that a finding lists. */
-const MOST_NUMBERS = 5;
-
-/** How findings name a port: `http/TCP`. */
-function portName({ name, protocol }: EndpointPort): string {
-  return `${name}/${protocol || "TCP"}`;
 }
 
 /** A load balancer with a host name (AWS). */

@@ -76,8 +76,6 @@ function clusterSetIP(service: ClustersetService, own: string, view: string | un
     const numbers = (chosen.ports ?? [])
       .filter((one) => one.name === port.name && (one.protocol || "TCP") === port.protocol)
       .map((one) => one.port);
-    // All addresses are behind one target: where they disagree, no number is right for each.
-    if (chosen.source === "Endpoint" && numbers.length > 1) continue;
     for (const number of chosen.source === "Endpoint" && numbers.length > 0 ? numbers : [port.port]) {
       const prefix = portPrefix({ ...port, port: number });
       if (prefix === undefined) continue;

@@ -54,33 +54,6 @@ describe("clusterset zones", () => {
         );
     });
 
-    it("RFC 2782: a port on whose number endpoints disagree has no SRV record, and a finding", () => {
-      const listening = (number: number, address: string) => {
-        const open = [
-          { name: "http", protocol: "TCP", port: number },
-          { name: "dns", protocol: "UDP", port: 5353 },
-        ];
-        const [member] = Object.values(endpoints({ address }));
-        return { [`dns/UDP/5353,http/TCP/${number}`]: { ...member!, ports: open } };
-      };
-      const ports = [port("http", 80), port("dns", 53, "UDP")];
-      const world = [
-        exporting("east", { ports, endpoints: listening(8080, "10.0.0.1") }),
-        exporting("west", { ports, endpoints: listening(9090, "10.0.0.2") }),
-      ];
-      const context = compileWorld(world, options);
-      expect(ask(context, web, "A").answer).toHaveLength(2);
-      expect(ask(context, web, "SRV").answer).toEqual([`${web} 5 SRV 0 100 5353 ${web}`]);
-      expect(ask(context, `_http._tcp.${web}`, "SRV")).toMatchObject({ rcode: "NOERROR", answer: [] });
-      const { findings } = surveyOf(worldOf(world, options));
-      expect(findings.map(({ clusterId, message }) => [clusterId, message])).toEqual(
-        ["east", "west"].map((clusterId) => [
-          clusterId,
-          "endpoints listen on different numbers for the port http/TCP (8080, 9090): it gets no SRV record",
-        ]),
-      );
-    });
-
     it("RFC 2782: a view without an address has no SRV record, and no name less", () => {
       const ports = [port("http", 80)];
       const parts = (ips: string[]) => ({

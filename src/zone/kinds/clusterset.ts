@@ -68,10 +68,7 @@ function* compileClusterSetIP(scope: ServiceScope, service: ClustersetService, n
   scope.write(node, outside, reportedBy, variants);
 }
 
-/**
- * The ports of a service where its addresses are: endpoints listen on numbers of their own (RFC 2782, `targetPort`). Where these disagree there is none: one target has
- * all addresses, and half of the clients would try a number that theirs does not listen on.
- */
+/** The ports of a service where its addresses are: endpoints listen on numbers of their own (RFC 2782, `targetPort`). */
 export function portsIn(
   { ports }: Pick<ClustersetService, "ports">,
   { source, ports: listening = [] }: ClustersetAddresses,
@@ -81,9 +78,7 @@ export function portsIn(
     const own = listening.filter(
       ({ name, protocol }) => name === port.name && (protocol || "TCP") === port.protocol,
     );
-    const [first] = own;
-    if (first === undefined) return port;
-    return own.length === 1 ? { ...port, port: first.port } : [];
+    return own.length === 0 ? port : own.map(({ port: number }) => ({ ...port, port: number }));
   });
 }
 
