@@ -13,7 +13,8 @@ export interface OutgoingTls {
 }
 
 /** How a server is reached. */
-export interface OutgoingOptions extends Pick<Agent.Options, "connections" | "allowH2" | "keepAliveTimeout"> {
+export interface OutgoingOptions
+  extends Pick<Agent.Options, "connections" | "allowH2" | "keepAliveTimeout" | "headersTimeout"> {
   /** With the server, also through a proxy. */
   readonly tls?: OutgoingTls;
   /** Default: the one that the environment names for the server. */

@@ -33,7 +33,11 @@ const users: Readonly<Record<string, () => Promise<unknown>>> = {
     await gateway.get("/status", "application/json").finally(() => gateway.close());
   },
   "an upstream behind DNS over HTTPS": async () => {
-    const upstream = createDohUpstream("one", url, { ca: servers.authority, token: () => undefined });
+    const upstream = createDohUpstream("one", url, {
+      ca: servers.authority,
+      token: () => undefined,
+      timeout: 3000,
+    });
     await upstream.exchange(new Uint8Array(12), signal).finally(() => upstream.close());
   },
   "the keys of an issuer": async () => {

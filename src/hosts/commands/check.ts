@@ -125,7 +125,7 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
   const { sharedToken } = loaded.pushing;
   if (sharedToken !== undefined) throw new UsageError(`push.credentials: ${sharedToken}`);
   if (store !== undefined) await readEngineAddress(store);
-  await openConnector(config.stub.upstreams, files);
+  await openConnector(config.stub, files);
   (await openUpstreams(config.forward, files)).close();
   const clients = access.public === true ? "every client" : `${access.rules.length} access rules`;
   return `the configuration is valid: zones ${zones.join(", ")}; ${push.credentials.length} credentials for pushing; ${clients}`;

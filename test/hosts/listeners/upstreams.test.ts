@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
@@ -157,7 +158,10 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "first\n");
     const files = new WatchedFiles();
-    const connect = await openConnector([{ origin: origin(), caFile, tokenFile }], files);
+    const connect = await openConnector(
+      { upstreams: [{ origin: origin(), caFile, tokenFile }], serverMilliseconds: 1500 },
+      files,
+    );
     const upstream = connect(`${origin()}/dns-query{?dns}`);
     respond = answering;
     expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))?.rcode).toBe(0);
@@ -175,11 +179,17 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "secret\n");
     const listed = { origin: "https://127.0.0.1:1", caFile, tokenFile };
-    const connect = await openConnector([listed], new WatchedFiles());
+    const connect = await openConnector(
+      { upstreams: [listed], serverMilliseconds: 1500 },
+      new WatchedFiles(),
+    );
     const upstream = connect(`${origin()}/dns-query`);
     await expect(upstream.exchange(query, patient())).rejects.toThrow(/self-signed|certificate/i);
     upstream.close();
-    const connectWithout = await openConnector([listed, { origin: origin(), caFile }], new WatchedFiles());
+    const connectWithout = await openConnector(
+      { upstreams: [listed, { origin: origin(), caFile }], serverMilliseconds: 1500 },
+      new WatchedFiles(),
+    );
     const trusting = connectWithout(`${origin()}/dns-query`);
     respond = answering;
     await trusting.exchange(query, patient());
@@ -193,7 +203,10 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     ["another type", () => new Response("<html>"), /text\/plain/],
     ["more than a message", () => message(new Uint8Array(65_536)), /longer than a DNS message/],
   ])("fails for %s", async (_, response, reason) => {
-    const connect = await openConnector([{ origin: origin(), caFile }], new WatchedFiles());
+    const connect = await openConnector(
+      { upstreams: [{ origin: origin(), caFile }], serverMilliseconds: 1500 },
+      new WatchedFiles(),
+    );
     const upstream = connect(`${origin()}/dns-query`);
     respond = response;
     await expect(upstream.exchange(query, patient())).rejects.toThrow(reason);
@@ -203,7 +216,10 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   });
 
   it("ends with the signal if no server answers, or a server accepts and is silent", async () => {
-    const connect = await openConnector([{ origin: origin(), caFile }], new WatchedFiles());
+    const connect = await openConnector(
+      { upstreams: [{ origin: origin(), caFile }], serverMilliseconds: 1500 },
+      new WatchedFiles(),
+    );
     const upstream = connect(`${origin()}/dns-query`);
     respond = () => new Promise(() => {});
     await expect(upstream.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
@@ -217,10 +233,53 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     silent.close();
   });
 
+  it("goes on over a new connection where one is dead without a sign, as behind a firewall that forgot it", async () => {
+    respond = answering;
+    const clients: Socket[] = [];
+    const frozen = new Set<Socket>();
+    const firewall = createServer((client) => {
+      clients.push(client);
+      const behind = connect(server.port, "127.0.0.1");
+      for (const [from, to] of [
+        [client, behind],
+        [behind, client],
+      ] as const)
+        from
+          .on("data", (bytes) => void (frozen.has(client) || to.write(bytes)))
+          .on("error", () => {})
+          .on("close", () => to.destroy());
+    });
+    firewall.listen(0, "127.0.0.1");
+    await once(firewall, "listening");
+    onTestFinished(() => void firewall.close());
+    const { port } = firewall.address() as AddressInfo;
+    const url = `https://127.0.0.1:${port}`;
+    const open = await openConnector(
+      { upstreams: [{ origin: url, caFile }], serverMilliseconds: 1000 },
+      new WatchedFiles(),
+    );
+    const upstream = open(`${url}/dns-query`);
+    onTestFinished(() => upstream.close());
+    const exchange = () => upstream.exchange(query, AbortSignal.timeout(1000));
+    await exchange();
+    for (const client of clients) frozen.add(client);
+    // Queries never pause: a connection without any ends by itself.
+    const answers = async () =>
+      Promise.any([exchange(), exchange()]).then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(answers, { timeout: DEADLINE, interval: 0 }).toBe(true);
+    expect(clients).toHaveLength(2);
+  });
+
   it("names a file that cannot be read", async () => {
     const missing = join(folder, "missing");
     for (const file of ["caFile", "tokenFile"]) {
-      const opened = openConnector([{ origin: origin(), [file]: missing }], new WatchedFiles());
+      const opened = openConnector(
+        { upstreams: [{ origin: origin(), [file]: missing }], serverMilliseconds: 1500 },
+        new WatchedFiles(),
+      );
       await expect(opened).rejects.toThrow(UsageError);
     }
   });

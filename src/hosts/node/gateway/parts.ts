@@ -44,7 +44,7 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
   const files = new WatchedFiles();
   const access = closers.add(await loadAccess(config, files, accessLogger));
   const { admission, pushing } = access;
-  const connect = await openConnector(config.stub.upstreams, files);
+  const connect = await openConnector(config.stub, files);
   const forwarding = closers.add(await openUpstreams(config.forward, files));
   const queries = shared.count("stub");
   const stubs = closers.add(await openStubZones(config, connect, logger, queries, origin.stubStore));

@@ -31,7 +31,8 @@ export async function openUpstreams(forward: Forward, files: WatchedFiles) {
       const place = parseNameserver(configured.server)!;
       if (place.kind === "plain") return createPlainUpstream(name, place, forward);
       const { addresses } = configured;
-      return padded(createDohUpstream(name, place.url, { ca, token, addresses }));
+      const timeout = forward.serverMilliseconds;
+      return padded(createDohUpstream(name, place.url, { ca, token, addresses, timeout }));
     }),
   );
   return {
@@ -49,7 +50,10 @@ export async function openUpstreams(forward: Forward, files: WatchedFiles) {
  * @throws {UsageError} naming the file that cannot be read
  */
 export async function openConnector(
-  configured: ServeConfig["stub"]["upstreams"],
+  {
+    upstreams: configured,
+    serverMilliseconds: timeout,
+  }: Pick<ServeConfig["stub"], "upstreams" | "serverMilliseconds">,
   files: WatchedFiles,
 ): Promise<(nameserver: string) => Upstream> {
   const byOrigin = new Map<string, Awaited<ReturnType<typeof openAccess>>>();
@@ -60,6 +64,9 @@ export async function openConnector(
     if (place === undefined) throw new UsageError(`${JSON.stringify(nameserver)} is not a name server`);
     if (place.kind === "plain") return createPlainUpstream(nameserver, place);
     const none = { ca: undefined, token: () => undefined };
-    return createDohUpstream(nameserver, place.url, byOrigin.get(place.url.origin) ?? none);
+    return createDohUpstream(nameserver, place.url, {
+      ...(byOrigin.get(place.url.origin) ?? none),
+      timeout,
+    });
   };
 }

@@ -12,12 +12,16 @@ interface DohAccess {
   readonly token: () => string | undefined;
   /** Addresses of the URL's host. Default: the system looks them up. */
   readonly addresses?: readonly string[];
+  /** The longest time for an exchange, in milliseconds. */
+  readonly timeout: number;
 }
 
 const MOST_ANSWER_BYTES = 65_535;
 const CONNECTIONS = 8;
 /** The longest time for a new connection in milliseconds. */
 const CONNECT_TIMEOUT = 5000;
+/** The part of an exchange's time after which a silent connection is tested, and replaced if it is dead. Otherwise a connection that a firewall forgot would be used for ever. */
+const SILENCE = 0.8;
 
 /** A name server behind DNS over HTTPS (RFC 8484): POST over kept-alive connections. */
 export function createDohUpstream(nameserver: string, url: URL, access: DohAccess): Upstream {
@@ -57,13 +61,14 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
 }
 
 /** Most gateways ask no name server over HTTPS; undici takes 90 ms of CPU time to load, in each thread. */
-async function open(url: URL, { ca, addresses = [] }: DohAccess): Promise<Dispatcher> {
+async function open(url: URL, { ca, addresses = [], timeout }: DohAccess): Promise<Dispatcher> {
   const { openDispatcher } = await import("../../../outgoing/dispatcher.ts");
   return openDispatcher(url, {
     connections: CONNECTIONS,
     allowH2: true,
     tls: { ca },
     timeout: CONNECT_TIMEOUT,
+    headersTimeout: Math.round(timeout * SILENCE),
     lookup: addresses.length === 0 ? undefined : lookupIn(addresses),
   });
 }
