@@ -1,5 +1,5 @@
 import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/name.ts";
-import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
+import { readLong, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import { type Answer, outcomeOf } from "../resolve/answer.ts";
 import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
@@ -134,17 +134,24 @@ export function withRecursion(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayB
   return bytes;
 }
 
+/** Types of records that lead to an answer, and are none unless they are what the question is for. */
+const ON_THE_WAY: ReadonlySet<number> = new Set([RecordType.CNAME, RecordType.DNAME, RecordType.RRSIG]);
+
 /**
- * Limits TTLs to the bounds. The smallest one is that of the answering records, or the negative TTL (RFC 2308 section 5); 0 without
- * either, since a negative answer without a SOA record must not be cached.
+ * Limits TTLs to the bounds. The smallest one is that of the answering records, or the negative TTL (RFC 2308 section 5), also behind CNAME records; 0 for a
+ * negative answer without a SOA record, which must not be cached.
  */
 function boundTtls(
-  { bytes, answers, authorities, additionals }: UpstreamAnswer,
+  { bytes, rcode, answers, authorities, additionals }: UpstreamAnswer,
   { minimumTtlSeconds, maximumTtlSeconds, maximumNegativeTtlSeconds }: TtlBounds,
 ) {
   const ttlAt = new Uint32Array(answers + authorities + additionals);
   let smallestTtl = Number.POSITIVE_INFINITY;
   let position = readName(bytes, HEADER_BYTES) + 4;
+  const type = readWord(bytes, position - 4);
+  const isForAny = ON_THE_WAY.has(type) || type === RecordType.ANY;
+  let isNegative = true;
+  let isDenied = false;
   for (let index = 0; index < ttlAt.length; index++) {
     const record = readRecord(bytes, position)!;
     position = record.end;
@@ -153,7 +160,10 @@ function boundTtls(
     const isDenial = index >= answers && index < answers + authorities && record.type === RecordType.SOA;
     if (isDenial) ttl = Math.min(negativeTtl(bytes, record), maximumNegativeTtlSeconds);
     if (index < answers || isDenial) smallestTtl = Math.min(smallestTtl, ttl);
+    isDenied ||= isDenial;
+    if (index < answers && (isForAny || !ON_THE_WAY.has(record.type))) isNegative = false;
     writeTtl(bytes, ttlAt[index]!, ttl);
   }
-  return { ttlAt, smallestTtl: Number.isFinite(smallestTtl) ? smallestTtl : 0 };
+  isNegative ||= rcode === ResponseCode.NXDOMAIN;
+  return { ttlAt, smallestTtl: isNegative && !isDenied ? 0 : smallestTtl };
 }

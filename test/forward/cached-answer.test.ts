@@ -64,6 +64,13 @@ describe("how long an answer is kept, in seconds", () => {
       { answers: [alias(20)], authorities: [soaRecord(900, 40)] },
       20,
     ],
+    ["NODATA behind an alias without SOA: not at all", { answers: [alias(86_400)] }, 0],
+    ["NXDOMAIN behind an alias without SOA: not at all", { rcode: 3, answers: [alias(86_400)] }, 0],
+    [
+      "NXDOMAIN behind an alias: at most the bound of negative answers",
+      { rcode: 3, answers: [alias(86_400)], authorities: [soaRecord(86_400, 86_400)] },
+      3600,
+    ],
     ["a negative TTL has a bound of its own", { rcode: 3, authorities: [soaRecord(86_400, 86_400)] }, 3600],
     ["NXDOMAIN without SOA: not at all (RFC 2308 section 5)", { rcode: 3 }, 0],
     ["NODATA without SOA: not at all", {}, 0],
@@ -80,6 +87,10 @@ describe("how long an answer is kept, in seconds", () => {
     expect(kept.isCacheable).toBe(expected > 0);
     expect(kept.isFreshAt(Math.max(0, expected * 1000 - 1))).toBe(expected > 0);
     expect(kept.isFreshAt(expected * 1000)).toBe(false);
+  });
+
+  it.each(["CNAME", "ANY"])("of an alias itself for a question of type %s: its TTL", (type) => {
+    expect(keep({ answers: [alias(60)] }, BOUNDS, type).isFreshAt(59_999)).toBe(true);
   });
 
   it("raises TTLs to the lower bound, but not those of what does not exist", () => {
