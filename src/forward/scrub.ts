@@ -55,7 +55,6 @@ export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed 
   );
   if (
     isRefused &&
-    !chain.leadsHome &&
     !entries.some((entry, index) => reasons[index] === undefined && answersQuestion(entry, chain))
   )
     return blocked(given, questionEnd, dropped);
@@ -130,8 +129,9 @@ function judgeRecords(chain: Chain): (DropReason | undefined)[] {
 
 function judge(entry: Entry, chain: Chain, zones: readonly string[]): DropReason | undefined {
   const { section, owner, place } = entry;
-  const { bytes, rules, question, last, names, aliases, leadsHome } = chain;
-  if (rules.isOurs(owner.folded)) return "own-zone";
+  const { bytes, rules, question, last, names, aliases } = chain;
+  const isTrusted = rules.isTrusted(question.name.key);
+  if (rules.isOurs(owner.folded) && !(isTrusted && names.has(owner.key))) return "own-zone";
   if (place.class !== question.class || !hasReadableNames(bytes, place)) return "unrelated";
   if (section === 1) {
     const isDenial = DENIALS.has(place.type) && zones.some((zone) => isWithin(owner.key, zone));
@@ -141,11 +141,11 @@ function judge(entry: Entry, chain: Chain, zones: readonly string[]): DropReason
   if (place.type === RecordType.DNAME && isAbove(owner.key, names)) {
     return rules.isOurs(readWireName(bytes, place.dataStart)!.folded) ? "own-zone" : undefined;
   }
-  if (leadsHome || owner.key !== last.key) return "unrelated";
+  if (owner.key !== last.key) return "unrelated";
   if (place.type !== question.type && question.type !== RecordType.ANY) return "unrelated";
   const addresses = findAddresses(bytes, place);
   if (addresses === undefined) return "unrelated";
-  if (rules.isTrusted(question.name.key)) return undefined;
+  if (isTrusted) return undefined;
   const targetAt = TARGET_AT.get(place.type);
   if (targetAt !== undefined && rules.isOurs(readWireName(bytes, place.dataStart + targetAt)!.folded))
     return "own-zone";
@@ -194,8 +194,6 @@ interface Chain {
   readonly last: WireName;
   /** The CNAME records that were followed. */
   readonly aliases: ReadonlySet<Entry>;
-  /** Whether it ends with a CNAME record whose target is in the gateway's zones, which the question's name is allowed to have. */
-  readonly leadsHome: boolean;
 }
 
 /** Types that can exist beside a CNAME record. */
@@ -206,7 +204,7 @@ const NOT_FOLLOWED: ReadonlySet<number> = new Set([
   RecordType.ANY,
 ]);
 
-/** The chain of an answer. Undefined if a target is in the gateway's zones. */
+/** The chain of an answer. Undefined if a target is in the gateway's zones, which the question's name is not allowed to have. */
 function followChain(
   bytes: Uint8Array,
   entries: readonly Entry[],
@@ -216,19 +214,16 @@ function followChain(
   const names = new Set([question.name.key]);
   const aliases = new Set<Entry>();
   let last = question.name;
-  let leadsHome = false;
   const usable = NOT_FOLLOWED.has(question.type)
     ? []
     : entries.filter(({ section, place }) => section === 0 && place.class === question.class);
   for (const [alias, target] of followCnames(bytes, usable, question.name)) {
-    leadsHome = rules.isOurs(target.folded);
-    if (leadsHome && !rules.isTrusted(question.name.key)) return undefined;
+    if (rules.isOurs(target.folded) && !rules.isTrusted(question.name.key)) return undefined;
     aliases.add(alias);
-    if (leadsHome) break;
     names.add(target.key);
     last = target;
   }
-  return { bytes, entries, rules, question, names, last, aliases, leadsHome };
+  return { bytes, entries, rules, question, names, last, aliases };
 }
 
 /** The records that a name server has no authority for. */

@@ -233,9 +233,14 @@ describe("names of ours", () => {
     });
   });
 
-  it("end the chain of a name that is trusted: their own records are the gateway's", () => {
+  it("are in the chain of a name that is trusted, with their records: a stub resolver does not look for them", () => {
     const name = "www.corp.example";
-    expect(scrub({ answers: [cname(name, OURS), address("192.0.2.1", OURS)] }, { name })).toMatchObject({
+    const answers = [cname(name, OURS), address("192.0.2.1", OURS), address("192.0.2.2", `other.${OURS}`)];
+    expect(scrub({ answers }, { name })).toMatchObject({
+      answers: [`${name} CNAME ${OURS}`, `${OURS} A 192.0.2.1`],
+      errors: [],
+    });
+    expect(scrub({ answers: [cname(name, OURS)] }, { name })).toMatchObject({
       answers: [`${name} CNAME ${OURS}`],
       errors: [],
     });
