@@ -193,7 +193,8 @@ export class StubZones {
       outcome,
     });
     const { queries, limits } = this.#dependencies;
-    if (!queries.begin(limits.queriesInFlight))
+    // A federation whose name servers are silent leaves places to others.
+    if (stub.running.size > limits.queriesInFlight / 2 || !queries.begin(limits.queriesInFlight))
       return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
     return this.#ask(stub, own, view)
       .then((answer): ForwardedAnswer => {

@@ -150,6 +150,13 @@ describe("what a name server is sent", () => {
   });
 });
 
+it("a federation whose name servers are silent leaves half of the places to others", async () => {
+  const { stubs } = await registered({ one: silent }, { limits: { queriesInFlight: 4 } });
+  const waiting = [1, 2, 3].map((index) => stubs.forward(queryFor(`n${index}.${NAME}`), undefined));
+  expect((await stubs.forward(queryFor(`n4.${NAME}`), undefined))?.outcome).toBe("overloaded");
+  expect((await Promise.all(waiting)).map((one) => one?.outcome)).toEqual(Array(3).fill("unreachable"));
+});
+
 describe("a record that a name server has no authority for", () => {
   const answersOf = async (answers: Packet["answers"]) => {
     const { stubs } = await registered({ one: async (query) => answerTo(query, { answers: answers! }) });
