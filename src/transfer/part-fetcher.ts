@@ -48,8 +48,9 @@ export class PartFetcher {
     version: string,
     epoch: string,
     load: (bytes: Bytes) => Value,
+    timeout = this.#parts.timeout,
   ): Promise<{ readonly value: Value; readonly bytes: number } | undefined> {
-    const { source, scope, clock, timeout, onEvent } = this.#parts;
+    const { source, scope, clock, onEvent } = this.#parts;
     const path = partPath(name, version, epoch, scope);
     const bytes = await within(clock, timeout, "the primary did not send a part", (signal) =>
       source.part(path, signal),
@@ -85,14 +86,18 @@ export class PartFetcher {
     }
   }
 
-  /** The same for all that fetch it. */
-  async load({ hash, name, version, load }: WantedPart, cache: PartCache): Promise<boolean> {
+  /** The same for all that fetch it. @param timeout in milliseconds. Default: that of every part */
+  async load(
+    { hash, name, version, load }: WantedPart,
+    cache: PartCache,
+    timeout?: number,
+  ): Promise<boolean> {
     const checked = (bytes: Bytes) => {
       const part = load(bytes);
       if (part.at < version.position) throw new Error("the primary sent a part that is too old");
       return part;
     };
-    const part = await this.fetch(name, markText(version), cache.epoch, checked);
+    const part = await this.fetch(name, markText(version), cache.epoch, checked, timeout);
     if (part === undefined) return false;
     cache.set(hash, part.value, part.bytes);
     return true;

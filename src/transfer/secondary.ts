@@ -189,6 +189,7 @@ export class Secondary implements DohGateway {
     if (old !== undefined) return old;
     let { part } = first;
     let gone = 0;
+    const begun = this.#clock.now();
     try {
       for (let parts = 0; parts < MOST_PARTS; parts++) {
         const isThere = "load" in part && (await this.#fetcher.bring(part, this.#log.cache!));
@@ -198,6 +199,9 @@ export class Secondary implements DohGateway {
         }
         const answer = this.#tryAnswer(query, client, this.#clock.now());
         if (!(answer instanceof ToFetch)) return answer;
+        // It changed again meanwhile.
+        const late = this.#clock.now() - begun > this.#policy.wait ? fromOld() : undefined;
+        if (late !== undefined) return late;
         part = answer.part;
       }
       throw new Error(`a query needs more than ${MOST_PARTS} parts`);
@@ -306,7 +310,7 @@ export class Secondary implements DohGateway {
       attempt.since = this.#clock.now();
       attempt.timeout = this.#policy.partTimeout;
       const news = state.status.ready ? await this.#log.fetch(state) : undefined;
-      if (news !== undefined) await sleep(this.#clock, MOST_FOLLOWING, this.#log.follow(news));
+      if (news !== undefined) await this.#log.follow(news);
       if (!this.#schedule.isNews(asOf, this.#clock.now())) return this.#schedule.end(attempt);
       if (news?.isOther && this.#log.cache !== undefined) this.#onEvent({ event: "log-replaced" });
       this.#take(state, asOf, news && this.#log.take(news));
@@ -354,7 +358,7 @@ export class Secondary implements DohGateway {
 
 /** Keys in use that changed and are fetched before a state is answered from; more of them wait for queries. */
 const MOST_FOLLOWED = 64;
-/** How long a state waits for them, in milliseconds: one cluster's large services never hold back the changes of others. */
+/** How long a state waits for them, in milliseconds, and how long each may take: one cluster's large services never hold back the changes of others. */
 const MOST_FOLLOWING = 300;
 
 /** What a state says that is not known yet. */
@@ -472,7 +476,7 @@ export class FollowedLog {
     );
     const first = [...wanted.values()].slice(-MOST_FOLLOWED);
     // One that cannot be had is fetched when a query needs it.
-    await Promise.allSettled(first.map((part) => this.#fetcher.load(part, cache)));
+    await Promise.allSettled(first.map((part) => this.#fetcher.load(part, cache, MOST_FOLLOWING)));
   }
 }
 
