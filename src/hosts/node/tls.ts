@@ -41,7 +41,7 @@ const RENEW_BEFORE_DAYS = 30;
 
 /**
  * The self-signed certificate of a state folder. A new one is made if there is none, if it expires
- * within 30 days, is not valid yet, or does not name `host`.
+ * within 30 days, or if it does not name `host`. One that is not valid yet stays: before a machine has the time, its clock is behind.
  * @param now Unix milliseconds
  * @param alsoNamed further names and addresses in the certificate
  */
@@ -128,8 +128,8 @@ function isCertificateFor(cert: string, host: string): boolean {
 }
 
 function isUsable({ cert }: TlsIdentity, named: readonly string[], now: number): boolean {
-  const { validFrom, validTo } = new X509Certificate(cert);
-  if (Date.parse(validFrom) > now || Date.parse(validTo) - now < RENEW_BEFORE_DAYS * DAY) return false;
+  const certificate = new X509Certificate(cert);
+  if (Date.parse(certificate.validTo) - now < RENEW_BEFORE_DAYS * DAY) return false;
   return named.every((host) => isCertificateFor(cert, host));
 }
 
