@@ -225,9 +225,11 @@ function toValue(
 ): unknown {
   try {
     return document?.toJS({ maxAliasCount: MOST_ALIASES });
-  } catch (cause) {
-    // An alias without its anchor, too many aliases, or a merge key whose value is no mapping.
-    throw invalid(`the kubeconfig ${path} is not YAML: ${(cause as Error).message}`, cause);
+  } catch {
+    // The library's message names the alias, which may be an unquoted password.
+    throw invalid(
+      `the kubeconfig ${path} is not YAML: an alias has no anchor or is used too often, or a merge key has no mapping`,
+    );
   }
 }
 

@@ -295,11 +295,11 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
 }
 
 /**
- * The JSON values of a text, one after the other, as `jq .items[]` writes them; any other text is one part. Inside a value JSON has no two braces
+ * The JSON values of a text, one after the other, as `jq .items[]` writes them; any other text, such as YAML documents, is one part. Inside a value JSON has no two braces
  * with nothing but a line break between them.
  */
 function splitJson(text: string): { start: number; part: string }[] {
-  if (!/^\s*\{/.test(text)) return [{ start: 0, part: text }];
+  if (!/^\s*\{/.test(text) || /^---/m.test(text)) return [{ start: 0, part: text }];
   let start = 0;
   return text.split(/(?<=\}[ \t]*\r?\n)(?=\s*\{)/).map((part) => {
     const at = start;

@@ -212,14 +212,14 @@ export const KUBECONFIG_CASES: readonly KubeconfigCase[] = [
   row(
     "an alias without its anchor is an error",
     (servers) => ({ "k1.yaml": inYaml(servers, "contexts: [{name: one, context: *gone}]") }),
-    /k1\.yaml is not YAML: .*gone/,
+    /k1\.yaml is not YAML: an alias has no anchor(?!.*gone)/,
   ),
   row(
     "a merge key of no mapping is an error",
     (servers) => ({
       "k1.yaml": inYaml(servers, "contexts: [{name: one, context: {<<: 5, cluster: one, user: u}}]"),
     }),
-    /k1\.yaml is not YAML: Merge/,
+    /k1\.yaml is not YAML: .*a merge key has no mapping/,
   ),
   row(
     "a pod's service account counts where no file has anything",
