@@ -96,7 +96,8 @@ describe("a query whose answer fails", () => {
     const errors: unknown[] = [];
     const onError = (error: unknown) => void errors.push(error);
     const endpoint = { transport: udp, outsideZones: "refuse" } as const;
-    return { errors, answer: createAnswerMessage(failure, endpoint, new QueryCounters(), onError) };
+    const counters = new QueryCounters();
+    return { errors, counters, answer: createAnswerMessage(failure, endpoint, counters, onError) };
   };
   const { answerQuery } = handlerOf(answerOf(1), undefined);
   const bug = new Error("a bug");
@@ -110,10 +111,11 @@ describe("a query whose answer fails", () => {
     ],
     ["later", () => Promise.reject(bug)],
   ])("%s is SERVFAIL, and reported: a client tries another server", async (_, failure) => {
-    const { errors, answer } = failing(failure);
+    const { errors, counters, answer } = failing(failure);
     const answered = await answer(asked, "192.0.2.1");
     expect(dnsPacket.decode(Buffer.from(answered!.bytes))).toMatchObject({ id: 7, rcode: "SERVFAIL" });
     expect(errors).toEqual([bug]);
+    expect([...counters.queries()]).toMatchObject([{ outcome: "servfail", transport: "udp", count: 1 }]);
     expect(await answer(Uint8Array.of(1), "192.0.2.1")).toBeUndefined();
   });
 });

@@ -60,9 +60,13 @@ export function openForReading(
 ): Database & { close(): void } {
   const connection = connect(path, true);
   connection.exec(`PRAGMA busy_timeout = ${PATIENCE}`);
-  const database = overSqlite(connection);
+  return { ...watched(overSqlite(connection), onDamaged), close: () => connection.close() };
+}
+
+/** A database that reports, once, that SQLite cannot read its file any more. */
+function watched(database: Database, onDamaged: (error: Error) => void): Database {
   let isKnown = false;
-  const watched =
+  const watch =
     <Values extends unknown[], Result>(read: (...values: Values) => Result) =>
     (...values: Values): Result => {
       try {
@@ -75,15 +79,20 @@ export function openForReading(
         throw error;
       }
     };
-  const prepare = watched((sql: string) => {
+  const prepare = watch((sql: string): Statement => {
     const statement = database.prepare(sql);
     return {
       run: (...values) => statement.run(...values),
-      get: watched((...values) => statement.get(...values)),
-      all: watched((...values) => statement.all(...values)),
-    } satisfies Statement as Statement;
+      get: watch((...values) => statement.get(...values)),
+      all: watch((...values) => statement.all(...values)),
+    };
   });
-  return { ...database, prepare, close: () => connection.close() };
+  return { ...database, prepare };
+}
+
+/** Ends the process, as an error outside of any request. @param message of SQLite */
+export function unreadable(message: string): never {
+  throw new Error(`the database is damaged: ${message}`);
 }
 
 /** Whether SQLite found the file damaged. */
@@ -148,7 +157,12 @@ export async function openStateDatabase(stateDirectory: string, log: Log): Promi
 }
 
 function openLocked(path: string, unlock: () => void, log: Log): StateDatabase {
-  const database = openSound(path, log);
+  const opened = openSound(path, log);
+  // It ends the process: a start sets the database aside, and workers push again.
+  const database = {
+    ...opened,
+    ...watched(opened, (error) => setImmediate(() => unreadable(error.message))),
+  };
   if (database.wasEmptied)
     log("warn", "database-emptied", `${path} has another format: it is emptied, and workers push again`);
   const { ino } = statSync(path);

@@ -223,13 +223,15 @@ export function createAnswerMessage(
   };
   const failed = (query: Uint8Array, error: unknown): Answer | undefined => {
     onError(error);
+    counters.answered(query, "servfail", false, transport.name);
     return answerFailure(query, { transport });
   };
   return (query, clientAddress) => {
     try {
       const answered = answerQuery(new SocketRequest(clientAddress), query, endpoint);
       if (!(answered instanceof Promise)) return answerOf(answered);
-      const own = query.slice();
+      // The caller may reuse the bytes.
+      const own = Uint8Array.from(query);
       return answered.then(answerOf).catch((error) => failed(own, error));
     } catch (error) {
       return failed(query, error);

@@ -5,6 +5,7 @@ import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
+import { unreadable } from "../database.ts";
 import type { Answering } from "../gateway/answering.ts";
 import { nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/answer-request.ts";
@@ -98,8 +99,7 @@ export function openThread(
     } else if (message.report === "failed") {
       error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
     } else if (message.report === "damage") sharing.damaged(message.cluster);
-    // It ends the process: a start sets the database aside, and workers push again.
-    else if (message.report === "unreadable") throw new Error(`the database is damaged: ${message.message}`);
+    else if (message.report === "unreadable") unreadable(message.message);
     else stopped.resolve();
   });
   worker.on("error", (cause) => {
