@@ -563,3 +563,10 @@ export function countEntry(
 export function isBucket(kind: Kind): boolean {
   return kind === Kind.pods || kind === Kind.findings;
 }
+
+/** The entries of such a row as JSON, by name; none for one that is gone. */
+export function bucketMembers(row: EntryRow | undefined): Map<string, string> {
+  if (row === undefined || row.texts[0] === "") return new Map();
+  const members = Object.entries(entryValue(row) as object);
+  return new Map(members.map(([name, value]) => [name, JSON.stringify(value)]));
+}

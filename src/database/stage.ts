@@ -12,7 +12,7 @@ import {
 import { EntryDraft, FULL_PART } from "./entry-draft.ts";
 import { findingsKey, KIND_OF, Kind, podsKey } from "./places.ts";
 import type { Reader } from "./reader.ts";
-import { entryValue, type Facts, factsOf, isBucket } from "./reader.ts";
+import { bucketMembers, type Facts, factsOf, isBucket } from "./reader.ts";
 
 /** An entry as it becomes. */
 export interface StagedEntry {
@@ -211,10 +211,7 @@ export class Stage {
     let members = buckets.get(row);
     if (members === undefined) {
       const found = this.#kind === "whole" ? undefined : this.#reader.entry(this.#cluster, kind, row);
-      const value = found === undefined || found.texts[0] === "" ? {} : entryValue(found);
-      members = new Map(
-        Object.entries(value as object).map(([name, value]) => [name, JSON.stringify(value)]),
-      );
+      members = bucketMembers(found);
       buckets.set(row, members);
     }
     return members;

@@ -149,9 +149,9 @@ function boundTtls(
   let smallestTtl = Number.POSITIVE_INFINITY;
   let position = readName(bytes, HEADER_BYTES) + 4;
   const type = readWord(bytes, position - 4);
-  const isForAny = ON_THE_WAY.has(type) || type === RecordType.ANY;
-  let isNegative = true;
-  let isDenied = false;
+  const isForAlias = ON_THE_WAY.has(type) || type === RecordType.ANY;
+  let hasAnswer = false;
+  let hasDenial = false;
   for (let index = 0; index < ttlAt.length; index++) {
     const record = readRecord(bytes, position)!;
     position = record.end;
@@ -160,10 +160,10 @@ function boundTtls(
     const isDenial = index >= answers && index < answers + authorities && record.type === RecordType.SOA;
     if (isDenial) ttl = Math.min(negativeTtl(bytes, record), maximumNegativeTtlSeconds);
     if (index < answers || isDenial) smallestTtl = Math.min(smallestTtl, ttl);
-    isDenied ||= isDenial;
-    if (index < answers && (isForAny || !ON_THE_WAY.has(record.type))) isNegative = false;
+    hasDenial ||= isDenial;
+    hasAnswer ||= index < answers && (isForAlias || !ON_THE_WAY.has(record.type));
     writeTtl(bytes, ttlAt[index]!, ttl);
   }
-  isNegative ||= rcode === ResponseCode.NXDOMAIN;
-  return { ttlAt, smallestTtl: isNegative && !isDenied ? 0 : smallestTtl };
+  const isPositive = hasAnswer && rcode !== ResponseCode.NXDOMAIN;
+  return { ttlAt, smallestTtl: isPositive || hasDenial ? smallestTtl : 0 };
 }

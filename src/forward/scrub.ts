@@ -129,8 +129,7 @@ function judgeRecords(chain: Chain): (DropReason | undefined)[] {
 
 function judge(entry: Entry, chain: Chain, zones: readonly string[]): DropReason | undefined {
   const { section, owner, place } = entry;
-  const { bytes, rules, question, last, names, aliases } = chain;
-  const isTrusted = rules.isTrusted(question.name.key);
+  const { bytes, rules, question, last, names, aliases, isTrusted } = chain;
   if (rules.isOurs(owner.folded) && !(isTrusted && names.has(owner.key))) return "own-zone";
   if (place.class !== question.class || !hasReadableNames(bytes, place)) return "unrelated";
   if (section === 1) {
@@ -194,6 +193,8 @@ interface Chain {
   readonly last: WireName;
   /** The CNAME records that were followed. */
   readonly aliases: ReadonlySet<Entry>;
+  /** Whether the question's name may have private addresses and targets in the gateway's zones. */
+  readonly isTrusted: boolean;
 }
 
 /** Types that can exist beside a CNAME record. */
@@ -213,17 +214,18 @@ function followChain(
 ): Chain | undefined {
   const names = new Set([question.name.key]);
   const aliases = new Set<Entry>();
+  const isTrusted = rules.isTrusted(question.name.key);
   let last = question.name;
   const usable = NOT_FOLLOWED.has(question.type)
     ? []
     : entries.filter(({ section, place }) => section === 0 && place.class === question.class);
   for (const [alias, target] of followCnames(bytes, usable, question.name)) {
-    if (rules.isOurs(target.folded) && !rules.isTrusted(question.name.key)) return undefined;
+    if (rules.isOurs(target.folded) && !isTrusted) return undefined;
     aliases.add(alias);
     names.add(target.key);
     last = target;
   }
-  return { bytes, entries, rules, question, names, last, aliases };
+  return { bytes, entries, rules, question, names, last, aliases, isTrusted };
 }
 
 /** The records that a name server has no authority for. */

@@ -218,12 +218,12 @@ export class DesiredFeed implements ScopeFollower {
     for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.touch(`${namespace}/`);
   }
 
-  /** Services that a cluster says that it cannot export, and those of which it said so and has a line. @param row a `findingsKey` */
+  /** Services that a cluster reports as not exportable, and those that it reported before and that have a line still. @param row a `findingsKey` */
   #invalidAt(world: KeyWorld, clusterId: string, row: string): Iterable<string> {
     const name = `${clusterId} ${row}`;
-    const said = this.#invalid.get(name) ?? [];
+    const before = this.#invalid.get(name) ?? [];
     const isKept = (key: string) => this.#kept.has(key, exportLine(clusterId));
-    const keys = new Set([...invalidExportsAt(world, clusterId, row), ...[...said].filter(isKept)]);
+    const keys = new Set([...invalidExportsAt(world, clusterId, row), ...[...before].filter(isKept)]);
     this.#invalid.delete(name);
     if (keys.size > 0) this.#invalid.set(name, keys);
     return keys;

@@ -68,6 +68,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   ) {
     super(entries.clusters(), { ...DEFAULT_ZONE_OPTIONS, ...options }, entries.lapsedClusters());
     this.entries = entries;
+    // A zone that a cluster reports has a tree in its own view alone.
     const zones = this.context.zones.filter(({ tree }) => tree >= 0);
     this.rules = rulesOf(
       merging,

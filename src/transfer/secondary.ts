@@ -310,7 +310,6 @@ export class Secondary implements DohGateway {
       attempt.since = this.#clock.now();
       attempt.timeout = this.#policy.partTimeout;
       const news = state.status.ready ? await this.#log.fetch(state) : undefined;
-      if (news !== undefined) await this.#log.follow(news);
       if (!this.#schedule.isNews(asOf, this.#clock.now())) return this.#schedule.end(attempt);
       if (news?.isOther && this.#log.cache !== undefined) this.#onEvent({ event: "log-replaced" });
       this.#take(state, asOf, news && this.#log.take(news));
@@ -358,8 +357,8 @@ export class Secondary implements DohGateway {
 
 /** Keys in use that changed and are fetched before a state is answered from; more of them wait for queries. */
 const MOST_FOLLOWED = 64;
-/** How long a state waits for them, in milliseconds, and how long each may take: one cluster's large services never hold back the changes of others. */
-const MOST_FOLLOWING = 300;
+/** How long each may take, in milliseconds: one cluster's large services never hold back the changes of others. */
+const FOLLOW_TIMEOUT = 300;
 
 /** What a state says that is not known yet. */
 interface News {
@@ -405,7 +404,9 @@ export class FollowedLog {
       world = (await this.#fetcher.fetch(name, state.world, state.epoch, readWorld))?.value;
       if (world === undefined) throw new Error("the primary's world changed with each request");
     }
-    return { state, rows: rows ?? (await this.#rowsAfter(state.base, state)), isOther, world };
+    const news = { state, rows: rows ?? (await this.#rowsAfter(state.base, state)), isOther, world };
+    if (!isOther) await this.#follow(news.rows);
+    return news;
   }
 
   /** Takes over what was fetched. @throws {Error} where the primary's settings are none */
@@ -459,8 +460,7 @@ export class FollowedLog {
   }
 
   /** Fetches keys in use that changed, so that queries after the change do not wait. */
-  async follow({ rows, isOther }: News): Promise<void> {
-    if (isOther) return;
+  async #follow(rows: readonly LogRow[]): Promise<void> {
     const cache = this.#cache!;
     const wanted = new Map(
       rows.flatMap((row) =>
@@ -476,7 +476,7 @@ export class FollowedLog {
     );
     const first = [...wanted.values()].slice(-MOST_FOLLOWED);
     // One that cannot be had is fetched when a query needs it.
-    await Promise.allSettled(first.map((part) => this.#fetcher.load(part, cache, MOST_FOLLOWING)));
+    await Promise.allSettled(first.map((part) => this.#fetcher.load(part, cache, FOLLOW_TIMEOUT)));
   }
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { delimiter, dirname, join, resolve } from "node:path";
 import * as z from "zod";
-import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
+import { parseKubernetesYaml, toValue } from "./kubernetes-yaml.ts";
 import { SourceError } from "./object-source.ts";
 
 /** Which kubeconfig is read, and which of its contexts. */
@@ -201,7 +201,16 @@ function parseFile(path: string, content: string): z.infer<typeof Config> {
     const line = content.slice(0, error.pos[0]).split("\n").length;
     throw invalid(`the kubeconfig ${path} is not YAML: line ${line}: ${error.message}`);
   }
-  const parsed = orEmpty(Config).safeParse(toValue(path, document));
+  let value: unknown;
+  try {
+    value = toValue(document);
+  } catch {
+    // The library's message names the alias, which may be an unquoted password.
+    throw invalid(
+      `the kubeconfig ${path} is not YAML: an alias has no anchor or is used too often, or a merge key has no mapping`,
+    );
+  }
+  const parsed = orEmpty(Config).safeParse(value);
   if (!parsed.success) {
     const issues = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
     throw invalid(`the kubeconfig ${path} is malformed: ${issues.join("; ")}`);
@@ -214,23 +223,6 @@ function parseFile(path: string, content: string): z.infer<typeof Config> {
       else seen.add(name);
   }
   return parsed.data;
-}
-
-/** Far more uses of one anchor than any kubeconfig has, and far fewer than exhaust memory. */
-const MOST_ALIASES = 10_000;
-
-function toValue(
-  path: string,
-  document: ReturnType<typeof parseKubernetesYaml>[number] | undefined,
-): unknown {
-  try {
-    return document?.toJS({ maxAliasCount: MOST_ALIASES });
-  } catch {
-    // The library's message names the alias, which may be an unquoted password.
-    throw invalid(
-      `the kubeconfig ${path} is not YAML: an alias has no anchor or is used too often, or a merge key has no mapping`,
-    );
-  }
 }
 
 function withPaths(user: KubeconfigUser, from: (path: string) => string): KubeconfigUser {

@@ -67,3 +67,11 @@ const NO_JSON: ScalarTag = {
     return text;
   },
 };
+
+/** Far more uses of one anchor than any manifest or kubeconfig has, and far fewer than exhaust memory. */
+const MOST_ALIASES = 10_000;
+
+/** The value of a document. @throws {Error} for an alias without an anchor or with too many uses, and for a merge key without a mapping */
+export function toValue(document: Document.Parsed<ParsedNode> | undefined): unknown {
+  return document?.toJS({ maxAliasCount: MOST_ALIASES });
+}

@@ -10,7 +10,7 @@ import {
   SERVICE_NAME_LABEL,
   suggestKind,
 } from "../extract/objects.ts";
-import { parseKubernetesYaml } from "./kubernetes-yaml.ts";
+import { parseKubernetesYaml, toValue } from "./kubernetes-yaml.ts";
 
 /** The content of a directory of manifests. */
 interface Manifests {
@@ -211,9 +211,6 @@ interface ManifestFile {
   readonly ignored: readonly string[];
 }
 
-/** Uses of one anchor: more than any manifest has, and far fewer than exhaust memory. */
-const MOST_ALIASES = 10_000;
-
 /**
  * Reads the text of a manifest file: YAML documents or JSON values, `List` objects as their items. Items without a kind, as the API server
  * returns them, have that of their list. Objects of kinds that a snapshot does not use are left out, with a problem if the kind is probably
@@ -221,7 +218,8 @@ const MOST_ALIASES = 10_000;
  */
 export function parseManifestFile(file: string, text: string): ManifestFile {
   const lines = new LineCounter();
-  for (let start = 0; start >= 0; start = text.indexOf("\n", start) + 1 || -1) lines.addNewLine(start);
+  lines.addNewLine(0);
+  for (const { index } of text.matchAll(/\n/g)) lines.addNewLine(index + 1);
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
@@ -284,9 +282,9 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
   };
   for (const { start, document } of documents) {
     try {
-      take(document.toJS({ maxAliasCount: MOST_ALIASES }), document.contents, start);
+      take(toValue(document), document.contents, start);
     } catch (cause) {
-      // toJS throws for YAML aliases without an anchor and for too many aliases, without a position.
+      // The error has no position.
       const message = cause instanceof Error ? cause.message : String(cause);
       return brokenAt(start + (findLostAlias(document) ?? document.range[0]), message);
     }

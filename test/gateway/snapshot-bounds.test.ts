@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { PushRefused, type SnapshotBounds } from "../../src/gateway/limits.ts";
-import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
+import type { PatchLine, SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { readLines } from "../snapshot/changes.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
 import { openGateway, patchCluster, putSnapshot } from "./open-gateway.ts";
 
@@ -123,9 +124,6 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
 });
 
 describe("a push that names far more than a cluster may have", () => {
-  const named = (value: unknown, count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, index) => [`a/${index}`, value]));
-
   test.each([
     ["exports", bare],
     ["services", service],
@@ -137,16 +135,12 @@ describe("a push that names far more than a cluster may have", () => {
     const limit = table === "imports" ? 50_006 : 6;
     for (const given of [value, null]) {
       const stage = gateway.stage("west", "whole");
-      const lines = Object.keys(named(given, limit + 1)).map((key) => ({
-        change: [table, key, given] as const,
-        text: JSON.stringify([table, key, given]),
-        number: 1,
-        values: 1,
-        hasPrototypeKey: false,
-      }));
-      for (const line of lines.slice(0, limit)) stage.apply(line as never);
+      const lines = readLines(
+        Array.from({ length: limit + 1 }, (_, index) => [table, `a/${index}`, given] as PatchLine),
+      );
+      for (const line of lines.slice(0, limit)) stage.apply(line);
       const code = `TOO_MANY_${table.toUpperCase()}`;
-      expect(() => stage.apply(lines[limit] as never)).toThrow(expect.objectContaining({ code }));
+      expect(() => stage.apply(lines[limit]!)).toThrow(expect.objectContaining({ code }));
     }
   });
 

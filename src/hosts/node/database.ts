@@ -91,7 +91,7 @@ function watched(database: Database, onDamaged: (error: Error) => void): Databas
 }
 
 /** Ends the process, as an error outside of any request. @param message of SQLite */
-export function unreadable(message: string): never {
+export function throwUnreadable(message: string): never {
   throw new Error(`the database is damaged: ${message}`);
 }
 
@@ -161,7 +161,7 @@ function openLocked(path: string, unlock: () => void, log: Log): StateDatabase {
   // It ends the process: a start sets the database aside, and workers push again.
   const database = {
     ...opened,
-    ...watched(opened, (error) => setImmediate(() => unreadable(error.message))),
+    ...watched(opened, (error) => setImmediate(() => throwUnreadable(error.message))),
   };
   if (database.wasEmptied)
     log("warn", "database-emptied", `${path} has another format: it is emptied, and workers push again`);

@@ -29,8 +29,8 @@ export const CLIENT_GROUPS: readonly { readonly title: string; readonly clients:
 export async function setupPage(parts: PageParts, c: SetupContext): Promise<Page> {
   try {
     const request = new FetchRequest(c.req.raw, c.env.client);
-    const isWithToken = request.header("authorization") !== null || withSession(request) !== undefined;
-    return await pageFor(await readFacts(c, parts), parts, isWithToken && !parts.isPublic);
+    const hasToken = request.header("authorization") !== null || withSession(request) !== undefined;
+    return await pageFor(await readFacts(c, parts), parts, hasToken && !parts.isPublic);
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     return cannotBeSetUp(error.message, parts.zones);
@@ -120,11 +120,11 @@ function download({ fileName, contentType, text }: SetupFile): Response {
   });
 }
 
-/** @param isWithToken whether the reader was admitted by a token that no file has */
+/** @param filesLackToken whether the reader was admitted by a token that no file has */
 async function pageFor(
   facts: SetupFacts,
   { zones, publicUrl }: PageParts,
-  isWithToken: boolean,
+  filesLackToken: boolean,
 ): Promise<Page> {
   const { zone, resource, origin, prefix, example } = facts;
   const json = `${origin}${prefix}/resolve?name=${encodeURIComponent(example.name)}&type=${example.type}`;
@@ -139,7 +139,7 @@ async function pageFor(
     at: "/setup",
     body: html`<h1>Set up a client for ${zone}</h1>
 ${zoneForm(zones, zone)}
-${isWithToken ? html`<p class="note">You opened this page with a token that these files do not have, so their queries are rejected: open it with a token in the path or the host name.</p>` : ""}
+${filesLackToken ? html`<p class="note">You opened this page with a token that these files do not have, so their queries are rejected: open it with a token in the path or the host name.</p>` : ""}
 <dl>
 <dt>DNS over HTTPS</dt><dd>${copied(resource)}</dd>
 <dt>As a URI template</dt><dd><code>${resource}{?dns}</code></dd>

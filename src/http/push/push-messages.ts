@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { KIND_OF, Kind } from "../../database/places.ts";
 import type { EntryChange } from "../../database/prepare.ts";
-import { type EntryRow, entryValue, isBucket } from "../../database/reader.ts";
+import { bucketMembers, type EntryRow, isBucket } from "../../database/reader.ts";
 import { Degradations } from "../../snapshot/degradation.ts";
 import { type Collection, collectIssues, SnapshotError } from "../../snapshot/parse.ts";
 
@@ -64,9 +64,6 @@ const TABLES: ReadonlyMap<Kind, Collection> = new Map(
 
 /** The entries of a row as text, by name; none for one that is gone. */
 function membersOf(row: EntryRow | undefined): ReadonlyMap<string, string> {
-  if (row === undefined || row.texts[0] === "") return new Map();
-  if (!isBucket(row.kind)) return new Map([[row.name, row.texts.join("\n")]]);
-  return new Map(
-    Object.entries(entryValue(row) as object).map(([name, value]) => [name, JSON.stringify(value)]),
-  );
+  if (row === undefined || row.texts[0] === "" || isBucket(row.kind)) return bucketMembers(row);
+  return new Map([[row.name, row.texts.join("\n")]]);
 }

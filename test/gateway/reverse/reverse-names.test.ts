@@ -239,11 +239,15 @@ it.each<[AddressKind, string, string]>([
   ["headless", "east.db", "west.old"],
 ])(
   "an address (%s) that two clusters have for different services is each one's own in its view",
-  async (kind, hers, his) => {
+  async (kind, ofEast, ofWest) => {
     const world = new ReverseWorld();
     await world.put(reporting("west", kind, { old: { has: [V4] } }));
     await world.put(reporting("east", kind, { db: { has: [V4] } }));
-    expect([undefined, "west", "east"].map((view) => world.owner(V4, view))).toEqual([his, his, hers]);
+    expect([undefined, "west", "east"].map((view) => world.owner(V4, view))).toEqual([
+      ofWest,
+      ofWest,
+      ofEast,
+    ]);
   },
 );
 

@@ -107,7 +107,7 @@ function connectionsOf(bounds: Bounds & { readonly handshakeSeconds?: number }):
     },
     limits: { queryBytes: 512, handshakeSeconds },
     counters: { limits, errors: new ConnectionErrors() },
-    onError: (error) => errors.push(error),
+    onError: (error) => errors.push(error as Error),
     open: {
       all: ownCount("dns.connections"),
       clients: new SharedClientCounts(SharedClientCounts.allocate(100, 1), 0),

@@ -20,7 +20,7 @@ const parts = {
   transport: udpTransport(1232),
   rateLimit: new ResponseRateLimit({ answersPerSecond: 0, burst: 1, slip: 0, exempt: [] }),
   counters: new QueryCounters(),
-  onError: (error: Error) => {
+  onError: (error: unknown) => {
     throw error;
   },
 };
@@ -70,4 +70,22 @@ test("an address that another program has is an error, and nothing stays open", 
   await expect(listenUdp("0.0.0.0", port, parts)).rejects.toMatchObject({ code: "EADDRINUSE" });
   expect(await ask(port, "127.0.0.11")).toBeUndefined();
   other.close();
+});
+
+test("a datagram that cannot be handled is reported, and the next one is answered", async () => {
+  addresses = ["127.0.0.11"];
+  const onError = vi.fn();
+  const answer = vi.fn(parts.answer).mockImplementationOnce(() => {
+    throw new Error("a bug");
+  });
+  const { port, stop } = await listenUdp("127.0.0.11", 0, { ...parts, answer, onError });
+  const bad = createSocket("udp4");
+  try {
+    bad.send("asked", port, "127.0.0.11");
+    await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error("a bug")));
+    expect(await ask(port, "127.0.0.11")).toBe("asked");
+  } finally {
+    bad.close();
+    await stop(0);
+  }
 });

@@ -149,6 +149,10 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   });
 
   const origin = () => `https://127.0.0.1:${server.port}`;
+  const connectorTo = (
+    upstreams: Parameters<typeof openConnector>[0]["upstreams"],
+    files = new WatchedFiles(),
+  ) => openConnector({ upstreams, serverMilliseconds: 1500 }, files);
   const message = (bytes: Uint8Array) =>
     new Response(Uint8Array.from(bytes), { headers: { "content-type": "application/dns-message" } });
   const answering = async (request: Request) =>
@@ -158,10 +162,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "first\n");
     const files = new WatchedFiles();
-    const connect = await openConnector(
-      { upstreams: [{ origin: origin(), caFile, tokenFile }], serverMilliseconds: 1500 },
-      files,
-    );
+    const connect = await connectorTo([{ origin: origin(), caFile, tokenFile }], files);
     const upstream = connect(`${origin()}/dns-query{?dns}`);
     respond = answering;
     expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))?.rcode).toBe(0);
@@ -179,17 +180,11 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "secret\n");
     const listed = { origin: "https://127.0.0.1:1", caFile, tokenFile };
-    const connect = await openConnector(
-      { upstreams: [listed], serverMilliseconds: 1500 },
-      new WatchedFiles(),
-    );
+    const connect = await connectorTo([listed]);
     const upstream = connect(`${origin()}/dns-query`);
     await expect(upstream.exchange(query, patient())).rejects.toThrow(/self-signed|certificate/i);
     upstream.close();
-    const connectWithout = await openConnector(
-      { upstreams: [listed, { origin: origin(), caFile }], serverMilliseconds: 1500 },
-      new WatchedFiles(),
-    );
+    const connectWithout = await connectorTo([listed, { origin: origin(), caFile }]);
     const trusting = connectWithout(`${origin()}/dns-query`);
     respond = answering;
     await trusting.exchange(query, patient());
@@ -203,10 +198,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     ["another type", () => new Response("<html>"), /text\/plain/],
     ["more than a message", () => message(new Uint8Array(65_536)), /longer than a DNS message/],
   ])("fails for %s", async (_, response, reason) => {
-    const connect = await openConnector(
-      { upstreams: [{ origin: origin(), caFile }], serverMilliseconds: 1500 },
-      new WatchedFiles(),
-    );
+    const connect = await connectorTo([{ origin: origin(), caFile }]);
     const upstream = connect(`${origin()}/dns-query`);
     respond = response;
     await expect(upstream.exchange(query, patient())).rejects.toThrow(reason);
@@ -216,10 +208,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   });
 
   it("ends with the signal if no server answers, or a server accepts and is silent", async () => {
-    const connect = await openConnector(
-      { upstreams: [{ origin: origin(), caFile }], serverMilliseconds: 1500 },
-      new WatchedFiles(),
-    );
+    const connect = await connectorTo([{ origin: origin(), caFile }]);
     const upstream = connect(`${origin()}/dns-query`);
     respond = () => new Promise(() => {});
     await expect(upstream.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
@@ -276,10 +265,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   it("names a file that cannot be read", async () => {
     const missing = join(folder, "missing");
     for (const file of ["caFile", "tokenFile"]) {
-      const opened = openConnector(
-        { upstreams: [{ origin: origin(), [file]: missing }], serverMilliseconds: 1500 },
-        new WatchedFiles(),
-      );
+      const opened = connectorTo([{ origin: origin(), [file]: missing }]);
       await expect(opened).rejects.toThrow(UsageError);
     }
   });

@@ -37,7 +37,7 @@ describe("a person with a bearer token", () => {
       expect((await world.ask(path, {}, { headers })).status, path).toBe(401);
   });
 
-  it("finds no link that needs more than the page, and is told that files of /setup have no token", async () => {
+  it("finds no link that needs more than the page, and reads that files of /setup have no token", async () => {
     const cookie = (await logIn("laptop")).headers.get("set-cookie")!.split("; ")[0]!;
     const page = async (path: string, shown = {}, more = {}) =>
       readPage(await world.ask(path, shown, { headers: { ...PAGE, ...more } }));

@@ -51,8 +51,17 @@ export async function startAnswering(parts: Parts, options: AnsweringOptions): P
     names: namesInCertificate(config),
   });
   try {
-    const answerAt = createListenerAnswers(parts, options);
-    const listeners = await startListeners({ config, answerAt, counters, shared, tls, logger, reusePort });
+    const onQueryError = (err: unknown) => logger.error({ event: "query-failed", err }, "a query failed");
+    const listeners = await startListeners({
+      config,
+      answerAt: createListenerAnswers(parts, options, onQueryError),
+      onError: onQueryError,
+      counters,
+      shared,
+      tls,
+      logger,
+      reusePort,
+    });
     const answering = { ...asOneListener([https, listeners]), places: listeners.places };
     reachability.listens(answering.port, answering.places);
     return answering;
@@ -65,9 +74,9 @@ export async function startAnswering(parts: Parts, options: AnsweringOptions): P
 /** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
 function createListenerAnswers(
   { access, stubs, counters, accessCounters }: Parts,
-  { config, assembly, clock, logger }: AnsweringOptions,
+  { config, assembly, clock }: AnsweringOptions,
+  onError: ListenerParts["onError"],
 ): ListenerParts["answerAt"] {
-  const onError = (err: unknown) => logger.error({ event: "query-failed", err }, "a query failed");
   const { rules } = access.admission;
   const { option, trusted } = config.sourceCluster;
   return (place, transport) => {

@@ -16,6 +16,8 @@ export interface ListenerParts {
   readonly config: Pick<ServeConfig, "dns" | "dot" | "limits">;
   /** Answers queries of a listener, over each of its transports. */
   readonly answerAt: (place: ListenPlace, transport: Transport) => AnswerMessage;
+  /** Called with errors of queries and their sockets. */
+  readonly onError: (error: unknown) => void;
   readonly counters: QueryCounters;
   readonly shared: SharedLimits;
   /** Undefined without TLS; then DNS over TLS is off. */
@@ -42,9 +44,8 @@ export interface ListeningPlace {
 export async function startListeners(
   parts: ListenerParts,
 ): Promise<Required<Listener> & { readonly places: readonly ListeningPlace[] }> {
-  const { config, answerAt, counters, shared, tls, logger, reusePort } = parts;
+  const { config, answerAt, onError, counters, shared, tls, logger, reusePort } = parts;
   const { dns, dot, limits } = config;
-  const onError = (error: Error) => logger.error({ event: "query-failed", err: error }, "a query failed");
   const listeners: Listener[] = [];
   const places: ListeningPlace[] = [];
   const start = async (kind: "dns" | "dot", place: ListenPlace, starts: readonly StartListener[]) => {

@@ -20,7 +20,7 @@ export interface StreamParts {
   /** The open connections in all threads, and those of each client. */
   readonly open: { readonly all: Count; readonly clients: SharedClientCounts };
   readonly counters: Pick<QueryCounters, "limits" | "errors">;
-  readonly onError: (error: Error) => void;
+  readonly onError: (error: unknown) => void;
   /** Whether other threads listen on the same ports (SO_REUSEPORT). Default: no. */
   readonly reusePort?: boolean | undefined;
 }
@@ -100,7 +100,7 @@ export class StreamConnection {
     } catch (error) {
       // The start of the next message is unknown.
       if (error instanceof MessageTooLong) this.#parts.counters.limits.hit("limits.queryBytes");
-      else this.#parts.onError(error as Error);
+      else this.#parts.onError(error);
       socket.destroy();
     }
     socket.uncork();

@@ -19,7 +19,7 @@ interface UdpParts {
   readonly transport: Transport;
   readonly rateLimit: ResponseRateLimit;
   readonly counters: QueryCounters;
-  readonly onError: (error: Error) => void;
+  readonly onError: (error: unknown) => void;
   /** See `ListenerParts`. */
   readonly reusePort?: boolean | undefined;
   /** Default: those of the system. */
@@ -75,7 +75,7 @@ export async function listenUdp(host: string, port: number, parts: UdpParts): Pr
   }
   let following = Promise.resolve();
   const timer = setInterval(() => {
-    following = following.then(() => follow((error) => parts.onError(error as Error)));
+    following = following.then(() => follow(parts.onError));
   }, FOLLOW_INTERVAL).unref();
   return {
     port: own,
@@ -110,7 +110,11 @@ async function bindUdp(host: string, port: number, parts: UdpParts): Promise<Lis
   socket.bind({ address: host, port, exclusive: true });
   await listening;
   socket.on("message", (query, client) => {
-    answerDatagram(socket, query, client, parts);
+    try {
+      answerDatagram(socket, query, client, parts);
+    } catch (error) {
+      parts.onError(error);
+    }
   });
   return {
     port: socket.address().port,
@@ -144,7 +148,7 @@ function send(
     socket.send(answer, port, address);
   } catch (error) {
     // The socket was closed while a forwarded query was pending.
-    if ((error as NodeJS.ErrnoException).code !== "ERR_SOCKET_DGRAM_NOT_RUNNING") onError(error as Error);
+    if ((error as NodeJS.ErrnoException).code !== "ERR_SOCKET_DGRAM_NOT_RUNNING") onError(error);
   }
 }
 
@@ -223,8 +227,9 @@ export function createAnswerMessage(
   };
   const failed = (query: Uint8Array, error: unknown): Answer | undefined => {
     onError(error);
-    counters.answered(query, "servfail", false, transport.name);
-    return answerFailure(query, { transport });
+    const answer = answerFailure(query, { transport });
+    if (answer !== undefined) counters.answered(query, answer.outcome, false, transport.name);
+    return answer;
   };
   return (query, clientAddress) => {
     try {

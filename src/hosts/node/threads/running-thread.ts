@@ -5,7 +5,7 @@ import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
-import { unreadable } from "../database.ts";
+import { throwUnreadable } from "../database.ts";
 import type { Answering } from "../gateway/answering.ts";
 import { nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/answer-request.ts";
@@ -99,7 +99,7 @@ export function openThread(
     } else if (message.report === "failed") {
       error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
     } else if (message.report === "damage") sharing.damaged(message.cluster);
-    else if (message.report === "unreadable") unreadable(message.message);
+    else if (message.report === "unreadable") throwUnreadable(message.message);
     else stopped.resolve();
   });
   worker.on("error", (cause) => {
