@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { networkInterfaces } from "node:os";
 import type { Readable } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { connect as connectTls } from "node:tls";
+import { describe, expect, it, vi } from "vitest";
 import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { makeAuthority } from "../client-certificates.ts";
 import { serversOfTests } from "./tls-fixture.ts";
@@ -70,6 +72,24 @@ describe("another authority for client certificates", () => {
       await closed(other);
     },
   );
+
+  it("breaks off no handshake: the connection ends with its first response", async () => {
+    const tls = { ...servers.tls, clientCa: (await makeAuthority("clusters")).cert };
+    const server = await servers.start({ fetch: echo, tls });
+    const socket = servers.tcp(server.port);
+    await once(socket, "connect");
+    // The server accepts connections in order.
+    await received(http2(server).request());
+    const next = await makeAuthority("clusters");
+    // However long it takes.
+    const now = performance.now() + 5000;
+    vi.spyOn(performance, "now").mockReturnValue(now);
+    server.renew({ ...tls, clientCa: next.cert });
+    vi.restoreAllMocks();
+    const secured = connectTls({ socket, ca: servers.tls.cert, servername: "localhost" });
+    secured.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(await received(secured)).toContain("GET ");
+  });
 
   it("ends a busy HTTP/1.1 connection with its response", async () => {
     const released = Promise.withResolvers<void>();

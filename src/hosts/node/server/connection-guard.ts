@@ -5,13 +5,7 @@ import type { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Stream } from "../../../http2/stream.ts";
 import { TokenBuckets } from "../../../limits/client-rate.ts";
-import {
-  HANDSHAKE_GRACE,
-  type HeldConnection,
-  HeldConnections,
-  letGo,
-  type ServerProtection,
-} from "./connections.ts";
+import { type HeldConnection, HeldConnections, letGo, type ServerProtection } from "./connections.ts";
 
 const SWEEP_INTERVAL = 1000;
 /** How long a client may take to answer a PING, in milliseconds. */
@@ -58,14 +52,11 @@ export class ConnectionGuard {
 
   /** Ends open connections with their last responses: HTTP/2 announces it. The caller closes idle ones of HTTP/1.1. */
   endConnections(): void {
-    const now = performance.now();
     for (const held of this.#held.all()) {
       held.isEnding = true;
-      // A new one may be in its handshake, which would fail: it ends with its first response.
-      const isNew = !this.#isStopping && now - held.activeAt < HANDSHAKE_GRACE;
       if (held.http2 !== undefined) held.http2.goAway();
-      // Without a request: Node does not count it as idle.
-      else if (!held.hasAsked && !isNew) held.socket.destroy();
+      // Without a request, perhaps in its handshake: Node does not count it as idle. While the server goes on, it ends with its first response, or by `limits.requestSeconds`.
+      else if (!held.hasAsked && this.#isStopping) held.socket.destroy();
     }
   }
 

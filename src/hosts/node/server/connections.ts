@@ -31,7 +31,7 @@ export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
 }
 
 /** After this time without a request, in milliseconds, a new connection is closed before idle ones: until then it may be in its handshake. */
-export const HANDSHAKE_GRACE = 1000;
+const HANDSHAKE_GRACE = 1000;
 /**
  * For so many connections that may be open, one more may be that was closed for another: it has sent GOAWAY, and its client has a second to
  * read that. Without this bound clients that open connections faster than they close them would have as many sockets as they open in a second.
