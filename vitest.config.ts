@@ -55,7 +55,8 @@ class LongFirst extends BaseSequencer {
 const timeouts = { testTimeout: TEST_DEADLINE, hookTimeout: TEST_DEADLINE };
 
 const unit = {
-  // Answering threads of gateways load TypeScript without Vite: 52 s of CPU time for 26 gateways, 30 s with the cache.
+  // Answering threads of gateways load TypeScript without Vite: 52 s of CPU time for 26 gateways, 30 s with
+  // the cache.
   env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)) },
   setupFiles: ["test/property-runs.ts"],
   ...timeouts,

@@ -1,8 +1,8 @@
 /**
  * `npm run audit [-- NPM FLAGS]`: asks the npm registry for advisories on everything in package-lock.json.
  *
- * Exit code 0: there are none. 1: there are. 3: nobody could be asked, which says nothing about the packages: some mirrors and
- * networks have no advisories.
+ * Exit code 0: there are none. 1: there are. 3: nobody could be asked, which says nothing about the packages:
+ * some mirrors and networks have no advisories.
  */
 import { spawnSync } from "node:child_process";
 

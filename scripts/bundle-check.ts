@@ -1,6 +1,6 @@
 /**
- * `npm run check:bundle`: bundles the Worker as `wrangler deploy` does, says how large it is and of what, and fails where code for
- * Node reaches it, or where it is larger than `MOST_COMPRESSED`.
+ * `npm run check:bundle`: bundles the Worker as `wrangler deploy` does, says how large it is and of what, and
+ * fails where code for Node reaches it, or where it is larger than `MOST_COMPRESSED`.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

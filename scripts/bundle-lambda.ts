@@ -1,4 +1,6 @@
-/** `npm run build:lambda [FILE]`: the function for AWS Lambda as one file, dist/lambda/index.mjs by default. */
+/**
+ * `npm run build:lambda [FILE]`: the function for AWS Lambda as one file, dist/lambda/index.mjs by default.
+ */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -34,7 +34,10 @@ const ALLOWED: readonly (readonly [importer: RegExp, builtin: string])[] = [
   [/^(?:.*\/)?node_modules\/dns-packet\//, "buffer"],
 ];
 
-/** Finds what a bundle imports and must not: modules of Node, and code that needs them. Tree shaking counts for nothing: it may end. */
+/**
+ * Finds what a bundle imports and must not: modules of Node, and code that needs them. Tree shaking counts
+ * for nothing: it may end.
+ */
 export function findIntruders({ inputs, outputs }: Metafile): Intruder[] {
   const importers = new Map<string, string>();
   const entries = Object.values(outputs).flatMap(({ entryPoint }) => entryPoint ?? []);

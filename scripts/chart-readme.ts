@@ -6,7 +6,10 @@ import { commentOn } from "./config-schemas.ts";
 const REPOSITORY = "https://github.com/clusterset-doh/clusterset-doh/blob/main";
 const HEADING = "\n## Values\n";
 
-/** The READMEs of the charts by path: what they have above their values, and a table of values.yaml with its comments. */
+/**
+ * The READMEs of the charts by path: what they have above their values, and a table of values.yaml with its
+ * comments.
+ */
 export function chartReadmes(): ReadonlyMap<string, string> {
   return new Map(
     ["gateway", "sync-worker"].map((chart) => {

@@ -14,7 +14,10 @@ interface Schema {
   readonly [key: string]: unknown;
 }
 
-/** The JSON Schemas of the config file and of CONFIG, and of the values of the charts: files by their path, schemas by their title. */
+/**
+ * The JSON Schemas of the config file and of CONFIG, and of the values of the charts: files by their path,
+ * schemas by their title.
+ */
 export function configSchemas(): ReadonlyMap<string, Schema> {
   const gateway = described(written(ServeConfig));
   return new Map([
@@ -63,7 +66,10 @@ function written(schema: z.ZodType): Schema {
   return json as Schema;
 }
 
-/** Adds the meaning of each key from docs/reference/configuration.md. Rows of many keys are for readers of the whole page. */
+/**
+ * Adds the meaning of each key from docs/reference/configuration.md. Rows of many keys are for readers of the
+ * whole page.
+ */
 function described(schema: Schema): Schema {
   const meanings = new Map<string, string>();
   for (const line of readText("docs/reference/configuration.md").split("\n")) {

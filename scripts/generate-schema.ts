@@ -1,5 +1,6 @@
-// Writes docs/reference/schema/*.json, infra/helm/*/{values.schema.json,README.md} and the OpenAPI document from the code: `node scripts/generate-schema.ts`.
-// With --check it writes nothing and fails where a committed file differs.
+// Writes docs/reference/schema/*.json, infra/helm/*/{values.schema.json,README.md} and the OpenAPI document
+// from the code: `node scripts/generate-schema.ts`. With --check it writes nothing and fails where a
+// committed file differs.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";

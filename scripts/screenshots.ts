@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: starts the demo and a headless Chromium (`CHROMIUM`, default: `chromium` on the PATH), and takes the pictures in
- * `docs/images/` again.
+ * `npm run screenshots`: starts the demo and a headless Chromium (`CHROMIUM`, default: `chromium` on the
+ * PATH), and takes the pictures in `docs/images/` again.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

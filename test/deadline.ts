@@ -1,6 +1,7 @@
 /**
- * For how long a test waits for one state, in milliseconds: two busy cores took 60 s for what usually takes 5. Whatever waits for a state in a test
- * waits for as long, so that it ends before the test around it, and names the state.
+ * For how long a test waits for one state, in milliseconds: two busy cores took 60 s for what usually takes
+ * 5. Whatever waits for a state in a test waits for as long, so that it ends before the test around it, and
+ * names the state.
  */
 export const DEADLINE = 120_000;
 

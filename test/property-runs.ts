@@ -1,4 +1,7 @@
-/** For vitest's `setupFiles`: gives each property its share of runs, and the seed that is asked for (`PROPERTY_SEED`; CI has one, so that it says the same of the same commit). */
+/**
+ * For vitest's `setupFiles`: gives each property its share of runs, and the seed that is asked for
+ * (`PROPERTY_SEED`; CI has one, so that it says the same of the same commit).
+ */
 import { vi } from "vitest";
 import { RUNS_SHARE } from "./property-share.ts";
 

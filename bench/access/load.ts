@@ -15,7 +15,10 @@ export interface Asking {
   readonly certificate?: { readonly cert: string; readonly key: string };
 }
 
-/** Connections that stay open between samples, so that handshakes are no part of them. h2load takes no client certificate. */
+/**
+ * Connections that stay open between samples, so that handshakes are no part of them. h2load takes no client
+ * certificate.
+ */
 export interface OpenLoad {
   /** Sends GETs of these queries in turn. @throws {Error} for any answer but 200 */
   readonly send: (requests: number, queries: readonly string[]) => Promise<void>;

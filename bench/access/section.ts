@@ -58,7 +58,10 @@ async function measureModes(
 const HIDDEN = "hidden names";
 const ABSENT = "names that are nowhere";
 
-/** Names of the same lengths: those of `team-2`, which the scope hides, and those of `team-7`, which is nowhere. */
+/**
+ * Names of the same lengths: those of `team-2`, which the scope hides, and those of `team-7`, which is
+ * nowhere.
+ */
 async function measureHidden(
   certificates: Certificates,
   { rounds, share }: Effort,

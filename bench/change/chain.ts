@@ -43,7 +43,10 @@ export interface Chain {
   change(): Promise<void>;
 }
 
-/** Starts all three over an API server in this process, with so many imported headless services of one endpoint each. */
+/**
+ * Starts all three over an API server in this process, with so many imported headless services of one
+ * endpoint each.
+ */
 export async function startChain(services: number, stops: Stop[]): Promise<Chain> {
   const api = await new ApiServerDouble().start();
   stops.push(() => api.stop());

@@ -4,9 +4,14 @@ import type { Progress, Table } from "../report/report.ts";
 import { addressOf, CHANGING_QUERY, changingSlice } from "./changing-objects.ts";
 import type { Poller } from "./poll.ts";
 
-/** Between two changes, in milliseconds, so that nothing waits for the one before: at least, and at random as much again. */
+/**
+ * Between two changes, in milliseconds, so that nothing waits for the one before: at least, and at random as
+ * much again.
+ */
 const REST = 300;
-/** Changes before the first that counts: until V8 has compiled what they run, each takes about twice as long. */
+/**
+ * Changes before the first that counts: until V8 has compiled what they run, each takes about twice as long.
+ */
 const WARM_UP = 30;
 
 type Server = "gateway" | "CoreDNS";

@@ -106,12 +106,15 @@ function addWaits(samples: Samples, milliseconds: readonly number[]): void {
   samples.add("change to acknowledgement, median", "ms", percentile(milliseconds, 0.5));
 }
 
-/** Milliseconds from one push to its answer. Takes longer than that where the next push would come too soon. */
+/**
+ * Milliseconds from one push to its answer. Takes longer than that where the next push would come too soon.
+ */
 async function timeOfChange(probe: ChangingCluster, poller: Poller): Promise<number> {
   const rest = sleep(BETWEEN_PUSHES);
   const begun = performance.now();
   const acknowledged = probe.change();
-  // Both are awaited together: after the error of one, that of the other, which is stopped then, would end the process and hide the first.
+  // Both are awaited together: after the error of one, that of the other, which is stopped then, would end
+  // the process and hide the first.
   const answer = poller.waitForAddress(ChangingCluster.query, probe.address);
   const [answered] = await Promise.all([answer, acknowledged, rest]);
   return answered - begun;

@@ -29,7 +29,9 @@ export class Churn {
     this.#program = program;
   }
 
-  /** Every cluster pushes its full snapshot; resolves when all are acknowledged, and the changes have begun. */
+  /**
+   * Every cluster pushes its full snapshot; resolves when all are acknowledged, and the changes have begun.
+   */
   static async start(
     { url, ca, tokenFor }: GatewayProcess,
     world: WideWorld,

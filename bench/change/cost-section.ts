@@ -9,7 +9,9 @@ const SERVICES = { small: [300, 3000], full: [1000, 10_000, 100_000] };
 const CHANGES = { small: 6, full: 10 };
 /** How long the processes are looked at while nothing changes, in milliseconds. */
 const IDLE = { small: 3000, full: 10_000 };
-/** Changes before the first that counts: until V8 has compiled what they run, each costs about twice as much. */
+/**
+ * Changes before the first that counts: until V8 has compiled what they run, each costs about twice as much.
+ */
 const WARM_UP = 30;
 const PROCESSES = ["worker", "gateway", "secondary"] as const;
 

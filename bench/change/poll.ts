@@ -12,7 +12,10 @@ export class Poller {
   readonly #agent: Agent;
   readonly #pause: number;
 
-  /** `ca` is the PEM text that the server's certificate is checked against; empty without TLS. `pause` is the time between an answer and the next query. */
+  /**
+   * `ca` is the PEM text that the server's certificate is checked against; empty without TLS. `pause` is the
+   * time between an answer and the next query.
+   */
   constructor(url: string, ca: string, pause = PAUSE) {
     this.#pause = pause;
     this.#url = url;

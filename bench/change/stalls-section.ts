@@ -41,7 +41,10 @@ const CHANGING = "changing";
 /** Endpoints of one service that changes all the time: somewhat less than `limits.endpointsPerService`. */
 const ONE_SERVICE = { small: 2000, full: 19_000 };
 const IDLE = "idle";
-/** Two processes that have nothing to do with the gateway, as many as push and write: what the processors' share alone does to queries. */
+/**
+ * Two processes that have nothing to do with the gateway, as many as push and write: what the processors'
+ * share alone does to queries.
+ */
 const BUSY = "two processes compute, nothing is pushed";
 
 /** What a large push does to the queries of everyone else. */

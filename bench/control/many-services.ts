@@ -18,7 +18,8 @@ const DEADLINE_PER_SERVICE = 500;
 const MARKER = addressOfChange(60_000);
 
 /**
- * Exports services in `a` while the worker of `b` is stopped, then starts that worker, and then starts it again.
+ * Exports services in `a` while the worker of `b` is stopped, then starts that worker, and then starts it
+ * again.
  * @param described the services, for titles
  */
 export async function exportServices(

@@ -30,7 +30,8 @@ export class SliceWatch {
   }
 
   /**
-   * Waits until a slice of that imported service has exactly this address; the `performance.now()` of its event.
+   * Waits until a slice of that imported service has exactly this address; the `performance.now()` of its
+   * event.
    * @throws {Error} where that takes too long
    */
   waitForAddress(name: string, address: string): Promise<number> {
@@ -50,7 +51,9 @@ export class SliceWatch {
     return this.#ended;
   }
 
-  /** An API server ends watches when it likes, above all while it starts. A new one begins with all objects. */
+  /**
+   * An API server ends watches when it likes, above all while it starts. A new one begins with all objects.
+   */
   async #watch(admin: ApiClient): Promise<void> {
     const { signal } = this.#end;
     while (!signal.aborted) {

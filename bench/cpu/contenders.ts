@@ -44,7 +44,9 @@ export async function startGatewayWithToken(snapshots: readonly ClusterSnapshot[
   return { ...asServer("gateway, bearer token", gateway), headers: { authorization: `Bearer ${token}` } };
 }
 
-/** With one thread, as the servers beside it that are programs of Node; section `threads` compares several. */
+/**
+ * With one thread, as the servers beside it that are programs of Node; section `threads` compares several.
+ */
 async function startPushed(snapshots: readonly ClusterSnapshot[], config: object): Promise<GatewayProcess> {
   const clusters = snapshots.map(({ clusterId }) => clusterId);
   const gateway = await startGateway({ clusters, config: { ...LONG_LEASES, threads: 1, ...config } });
@@ -57,7 +59,8 @@ function asServer(name: string, { ca, url, stop, process }: GatewayProcess): Doh
 }
 
 /**
- * Runs a measurement on the gateway and CoreDNS with equal services, once both answer alike, and stops them with the servers that it starts.
+ * Runs a measurement on the gateway and CoreDNS with equal services, once both answer alike, and stops them
+ * with the servers that it starts.
  * @param measure puts further servers into `started`
  */
 export async function withLoadedServers<Server extends { readonly stop: () => Promise<unknown> }, Result>(

@@ -12,8 +12,8 @@ import { type LoadedGateway, pidOf } from "./contenders.ts";
 import type { DohServer } from "./doh-server.ts";
 
 /**
- * dnsdist with the gateway's certificate, whose rule gives every name the address and the TTL of the first one that is asked: no other server is
- * asked.
+ * dnsdist with the gateway's certificate, whose rule gives every name the address and the TTL of the first
+ * one that is asked: no other server is asked.
  * @throws {Error} where dnsdist cannot be had, or answers something else than the gateway
  */
 export async function startDnsdist({ url, ca, certificate }: LoadedGateway): Promise<DohServer> {

@@ -7,7 +7,10 @@ export interface Load {
   readonly requests: number;
   /** A file with one URL a line, which are asked in turn by GET; or one URL with a file to POST. */
   readonly ask: { readonly urlFile: string } | { readonly url: string; readonly bodyFile: string };
-  /** Default: 8 connections with 8 requests in flight on each. Each connection asks for all URLs of the file from its beginning. */
+  /**
+   * Default: 8 connections with 8 requests in flight on each. Each connection asks for all URLs of the file
+   * from its beginning.
+   */
   readonly shape?: Shape;
   readonly headers?: Readonly<Record<string, string>>;
   /** HTTP/2 with TLS (`h2`), or HTTP/1.1 in clear, where each connection has one request in flight. */

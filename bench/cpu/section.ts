@@ -18,7 +18,9 @@ const REQUESTS = 30_000;
 const LEAST_REQUESTS = 10_000;
 /** After a load, in milliseconds: servers close connections when the client is gone. */
 const CLOSING = 100;
-/** Node's compilers need this many before a query costs what it will cost from then on, also with `--small`. */
+/**
+ * Node's compilers need this many before a query costs what it will cost from then on, also with `--small`.
+ */
 const WARM_UP = 50_000;
 
 const HONO = "Hono, fixed bytes";

@@ -4,7 +4,10 @@ export interface Shape {
   readonly streams: number;
 }
 
-/** Many queries at once as from a resolver in front, single queries of few and of many clients, and one busy client. */
+/**
+ * Many queries at once as from a resolver in front, single queries of few and of many clients, and one busy
+ * client.
+ */
 export const SHAPES: readonly Shape[] = [
   { connections: 8, streams: 50 },
   { connections: 8, streams: 1 },

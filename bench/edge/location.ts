@@ -99,7 +99,9 @@ export function startCache(deployment: Deployment): Promise<Answering> {
   return answering(deployment, { name: "cache", services }, "cache");
 }
 
-/** Isolates of the Worker that share one process, and an object and a cache elsewhere; one socket for each. */
+/**
+ * Isolates of the Worker that share one process, and an object and a cache elsewhere; one socket for each.
+ */
 export function isolates(
   { scripts, bindings }: Deployment,
   ports: readonly number[],

@@ -30,7 +30,10 @@ const RATES = [2, 100];
 /** Names that do not exist. */
 const MADE_UP = 10_000;
 const CHANGES_PER_ROUND = 4;
-/** Between two changes whose way to every isolate is timed, in milliseconds: at least, and at random as much again. */
+/**
+ * Between two changes whose way to every isolate is timed, in milliseconds: at least, and at random as much
+ * again.
+ */
 const REST = 1500;
 /** How long each isolate is left alone after an answer meanwhile. */
 const PAUSE = 20;
@@ -43,7 +46,10 @@ interface Location {
   readonly changing: ChangingCluster;
 }
 
-/** How often the object is asked while a location's isolates answer queries, and how fast a change reaches all of them. */
+/**
+ * How often the object is asked while a location's isolates answer queries, and how fast a change reaches all
+ * of them.
+ */
 export async function measureObjectRequests(
   scripts: Scripts,
   effort: Effort,

@@ -13,9 +13,15 @@ import {
 } from "./throughput-contestants.ts";
 import type { Scripts } from "./workerd/bundles.ts";
 
-/** Requests in one go: a shared machine changes its speed within seconds, so the contestants take turns faster than that. */
+/**
+ * Requests in one go: a shared machine changes its speed within seconds, so the contestants take turns faster
+ * than that.
+ */
 const SLICE = 4_000;
-/** Slices of one sample: together they pay for some of workerd's large garbage collections, of which one comes in about 20,000 requests. */
+/**
+ * Slices of one sample: together they pay for some of workerd's large garbage collections, of which one comes
+ * in about 20,000 requests.
+ */
 const SLICES = 12;
 /** Until everything is compiled that will be. */
 const WARM_UP = 24_000;
@@ -37,7 +43,8 @@ export async function measureThroughput(
 ): Promise<Table[]> {
   const measured = { GET: emptyMeasured(), POST: emptyMeasured() };
   let bytes = 0;
-  // Each round has processes of its own: where one lies in memory makes it a few per cent faster or slower for as long as it lives.
+  // Each round has processes of its own: where one lies in memory makes it a few per cent faster or slower
+  // for as long as it lives.
   for (let round = 1; round <= rounds; round++) {
     progress(`throughput: round ${round} of ${rounds}, starting the Worker and those that send fixed bytes`);
     const contestants: Contestant[] = [];

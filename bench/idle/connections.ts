@@ -12,7 +12,9 @@ import { queryOf } from "../worlds/asked.ts";
 const AT_ONCE = 50;
 const ACKNOWLEDGEMENT = frame(FRAME.settings, 1, 0);
 const PATH = `/dns-query?dns=${Buffer.from(queryOf(0)).toString("base64url")}`;
-/** GET, https, the authority `a`, and the path, without an index and Huffman codes (RFC 7541 section 6.2.2). */
+/**
+ * GET, https, the authority `a`, and the path, without an index and Huffman codes (RFC 7541 section 6.2.2).
+ */
 const FIELDS = Buffer.concat([
   Buffer.from([0x82, 0x87, 0x41, 1, 0x61, 0x04, PATH.length]),
   Buffer.from(PATH),

@@ -1,4 +1,7 @@
-/** Secondaries in a process of their own, which follow a gateway by the transfer protocol, keep one key, and answer nothing. */
+/**
+ * Secondaries in a process of their own, which follow a gateway by the transfer protocol, keep one key, and
+ * answer nothing.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { waitingClock } from "../../src/gateway/clock.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";

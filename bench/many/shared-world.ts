@@ -60,7 +60,9 @@ export class Changing {
   }
 }
 
-/** Two gateways that share an engine and hold a world, and clusters that change, half of which push to each. */
+/**
+ * Two gateways that share an engine and hold a world, and clusters that change, half of which push to each.
+ */
 export interface SharedWorld {
   readonly engine: Redis;
   readonly gateways: readonly [GatewayProcess, GatewayProcess];

@@ -1,4 +1,7 @@
-/** `node --import bench/processes/event-loop-preload.ts …`: tells at EVENT_LOOP_PORT how long turns of the process's event loop took since it was last asked. */
+/**
+ * `node --import bench/processes/event-loop-preload.ts …`: tells at EVENT_LOOP_PORT how long turns of the
+ * process's event loop took since it was last asked.
+ */
 import { createServer } from "node:http";
 import { isMainThread } from "node:worker_threads";
 import type { LongestTurn } from "./event-loop.ts";
@@ -12,7 +15,8 @@ if (isMainThread) {
   setInterval(() => {
     const [wallNow, cpuNow] = now();
     const [took, spent] = [wallNow - wall, cpuNow - cpu];
-    // The kernel adds what a thread spends to its account at ticks, some milliseconds apart: a turn is charged with what others spent.
+    // The kernel adds what a thread spends to its account at ticks, some milliseconds apart: a turn is
+    // charged with what others spent.
     longest = { wall: Math.max(longest.wall, took), cpu: Math.max(longest.cpu, Math.min(spent, took)) };
     [wall, cpu] = [wallNow, cpuNow];
   }, TICK).unref();

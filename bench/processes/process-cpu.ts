@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 export type ThreadTimes = ReadonlyMap<string, number>;
 
 /**
- * Reads the files `schedstat` below `/proc/<pid>/task`, which counts nanoseconds, where `/proc/<pid>/stat` counts hundredths of a second.
+ * Reads the files `schedstat` below `/proc/<pid>/task`, which counts nanoseconds, where `/proc/<pid>/stat`
+ * counts hundredths of a second.
  * @throws {Error} where the kernel does not account for it
  */
 export function readThreadTimes(pid: number): ThreadTimes {

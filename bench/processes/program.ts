@@ -1,6 +1,9 @@
 import { run } from "../../test/e2e/servers/run.ts";
 
-/** Runs a program of ours in a fresh Node process, with `gc()`, and reads the JSON that it prints. @param flags of Node */
+/**
+ * Runs a program of ours in a fresh Node process, with `gc()`, and reads the JSON that it prints.
+ * @param flags of Node
+ */
 export async function runProgram<Result>(
   path: string,
   args: readonly string[],

@@ -1,4 +1,6 @@
-/** The process of a `QueryLoad`: sends queries at a steady rate over HTTP/2, whether or not they are answered. */
+/**
+ * The process of a `QueryLoad`: sends queries at a steady rate over HTTP/2, whether or not they are answered.
+ */
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { readSpec, takeOrders } from "./forked-program.ts";

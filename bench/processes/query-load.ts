@@ -17,7 +17,10 @@ export interface LoadAnswers {
   readonly milliseconds: number[];
   /** The longest time without an answer on any connection, in milliseconds. */
   longestGap: number;
-  /** Queries without an answer, with another status than 200, another response code than NOERROR, or without records. */
+  /**
+   * Queries without an answer, with another status than 200, another response code than NOERROR, or without
+   * records.
+   */
   failed: number;
 }
 

@@ -9,8 +9,8 @@ export interface Contender {
 }
 
 /**
- * Lets the contenders take turns (A B C, A B C, …), so that a machine that slows down or is shared does not favour one.
- * Each takes one more sample in front, for the compilers to warm up, which is not counted.
+ * Lets the contenders take turns (A B C, A B C, …), so that a machine that slows down or is shared does not
+ * favour one. Each takes one more sample in front, for the compilers to warm up, which is not counted.
  */
 export async function measureInTurns(
   contenders: readonly Contender[],

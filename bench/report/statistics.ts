@@ -22,7 +22,10 @@ export function spreadOf(samples: readonly number[]): Spread {
   return { median: (lower + upper) / 2, least: sorted[0]!, most: sorted.at(-1)! };
 }
 
-/** The smallest sample that a share of all samples does not exceed: 0.99 for p99. @throws {RangeError} where there are none */
+/**
+ * The smallest sample that a share of all samples does not exceed: 0.99 for p99.
+ * @throws {RangeError} where there are none
+ */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = Float64Array.from(samples).sort();
   const found = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
@@ -30,7 +33,10 @@ export function percentile(samples: readonly number[], share: number): number {
   return found;
 }
 
-/** The ratio of a row to a baseline of its table; undefined where they cannot be compared, NaN without a positive baseline. */
+/**
+ * The ratio of a row to a baseline of its table; undefined where they cannot be compared, NaN without a
+ * positive baseline.
+ */
 export function ratioIn({ ofMedians = false }: Table, row: Row, baseline: Row): Ratio | undefined {
   if (!ofMedians) return ratioOf(row, baseline);
   if (row === baseline || row.unit !== baseline.unit) return undefined;

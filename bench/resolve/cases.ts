@@ -9,7 +9,10 @@ export interface Case {
 
 const QUERIES = 2000;
 
-/** What clients ask most, over many names of a world in which `service-<n>` is headless below half of the services. */
+/**
+ * What clients ask most, over many names of a world in which `service-<n>` is headless below half of the
+ * services.
+ */
 export function resolveCases(snapshots: readonly ClusterSnapshot[]): Case[] {
   const keys = Object.entries(snapshots[0]!.exports);
   const names = (headless: boolean) =>

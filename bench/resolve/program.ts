@@ -49,7 +49,9 @@ async function compare({ name, queries }: Case): Promise<Table> {
   return { title, rows, baselines: [BASELINE], goals: [], notes: [] };
 }
 
-/** Calls `answer` with 0 to `count` - 1, again and again. The clock is CPU time: the machine may be shared. */
+/**
+ * Calls `answer` with 0 to `count` - 1, again and again. The clock is CPU time: the machine may be shared.
+ */
 function perSecond(name: string, count: number, answer: (index: number) => void) {
   const measure = () => {
     let calls = 0;

@@ -23,7 +23,9 @@ import {
   wideWorld,
 } from "../worlds/wide-world.ts";
 
-/** What taking a world costs: CPU seconds, CPU microseconds of one change and of reading one key, and bytes. */
+/**
+ * What taking a world costs: CPU seconds, CPU microseconds of one change and of reading one key, and bytes.
+ */
 export interface RowsCost {
   /** Reading the lines, alone. */
   readonly read: number;

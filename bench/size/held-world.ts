@@ -15,7 +15,10 @@ export function startWideGateway(
   return startGateway({ ...more, clusters, config: { ...LONG_LEASES, ...more.config } });
 }
 
-/** Every cluster of a world pushes its full snapshot, a few at a time. @returns milliseconds until all are acknowledged, without encoding */
+/**
+ * Every cluster of a world pushes its full snapshot, a few at a time.
+ * @returns milliseconds until all are acknowledged, without encoding
+ */
 export async function pushWideWorld(
   gateway: GatewayProcess,
   world: WideWorld,

@@ -102,7 +102,10 @@ function measureWorld(
   });
 }
 
-/** Asks for the last service of the world until all of its endpoints are answered. @throws {Error} after two minutes */
+/**
+ * Asks for the last service of the world until all of its endpoints are answered.
+ * @throws {Error} after two minutes
+ */
 async function answersAll(poller: Poller, { services }: WideWorld): Promise<void> {
   await poller.waitForCount(wideQuery(services - 1), EXPORTERS * ENDPOINTS_PER_EXPORT, 120_000);
 }

@@ -19,7 +19,10 @@ const QUERIES_PER_SECOND = { small: 200, full: 500 };
 const IDLE = "idle";
 const PUSHES = "full pushes";
 
-/** The longest gap between answers and the longest wait for one during full pushes, divided by those of the idle gateway. */
+/**
+ * The longest gap between answers and the longest wait for one during full pushes, divided by those of the
+ * idle gateway.
+ */
 export async function measurePushes(
   started: readonly Threaded[],
   effort: Effort,

@@ -10,8 +10,8 @@ import {
 const WRITERS = 8;
 
 /**
- * What an MCS implementation keeps in one cluster of a clusterset: the ServiceImports, and for headless services
- * the EndpointSlices imported from every cluster.
+ * What an MCS implementation keeps in one cluster of a clusterset: the ServiceImports, and for headless
+ * services the EndpointSlices imported from every cluster.
  */
 export function importObjects(snapshots: readonly ClusterSnapshot[]): {
   readonly namespaces: KubeObject[];

@@ -20,8 +20,8 @@ const PORTS = "http/TCP/8080";
 const EXPORTED_AT = "2025-01-01T00:00:00Z";
 
 /**
- * A world with so many endpoints, all of headless services: 1,000,000 are 50,000 services of 100 clusters. With fewer
- * than 10,000 endpoints for each of four clusters the clusters are smaller instead.
+ * A world with so many endpoints, all of headless services: 1,000,000 are 50,000 services of 100 clusters.
+ * With fewer than 10,000 endpoints for each of four clusters the clusters are smaller instead.
  */
 export function wideWorld(endpoints: number): WideWorld {
   const clusters = Math.max(EXPORTERS, Math.round(endpoints / ENDPOINTS_PER_CLUSTER));
@@ -87,7 +87,10 @@ export function wideQueries({ services }: WideWorld, count: number): Uint8Array[
   );
 }
 
-/** A headless service that one cluster exports. @param members its endpoints, by the keys of the snapshot format */
+/**
+ * A headless service that one cluster exports.
+ * @param members its endpoints, by the keys of the snapshot format
+ */
 export function headlessExport(members: Record<string, Endpoint>): ExportedService {
   return {
     exportedAt: EXPORTED_AT,
@@ -131,7 +134,8 @@ function clusterIdOf(cluster: number): string {
 }
 
 /**
- * One cluster with so many endpoints, 30 in each headless service, as entries of `exports`, made when they are asked for.
+ * One cluster with so many endpoints, 30 in each headless service, as entries of `exports`, made when they
+ * are asked for.
  * @param variant another one gives every endpoint another address
  */
 export function* largeExports(endpoints: number, variant = 0): Generator<[key: string, ExportedService]> {

@@ -18,7 +18,9 @@ export function countEndpoints(snapshots: readonly ClusterSnapshot[]): number {
     .reduce((sum, { members }) => sum + Object.keys(members).length, 0);
 }
 
-/** Gives every endpoint a twin with an IPv6 address, as the second EndpointSlice of a dual-stack service does. */
+/**
+ * Gives every endpoint a twin with an IPv6 address, as the second EndpointSlice of a dual-stack service does.
+ */
 function addIPv6(snapshot: ClusterSnapshot): ClusterSnapshot {
   const exports = Object.fromEntries(
     Object.entries(snapshot.exports).map(([key, exported]) => {

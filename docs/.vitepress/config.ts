@@ -1,4 +1,5 @@
-// The pages of docs/ as a site: `npm run docs:dev`, `npm run docs:build`. A link to a page that does not exist fails the build.
+// The pages of docs/ as a site: `npm run docs:dev`, `npm run docs:build`. A link to a page that does not
+// exist fails the build.
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
 import { anchorOf, REPOSITORY, sidebarOf, targetOnSite, VERSION } from "./markdown.ts";

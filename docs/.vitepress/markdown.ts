@@ -1,4 +1,5 @@
-// What GitHub does with the pages of docs/, for the site: anchors of headings, links to other files of the repository, and an order.
+// What GitHub does with the pages of docs/, for the site: anchors of headings, links to other files of the
+// repository, and an order.
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,7 +25,10 @@ export function anchorOf(heading: string): string {
     .replaceAll(/\s/g, "-");
 }
 
-/** A link's target on the site: files that are not in docs/, or are no page, are in the repository. @param page its path */
+/**
+ * A link's target on the site: files that are not in docs/, or are no page, are in the repository.
+ * @param page its path
+ */
 export function targetOnSite(target: string, page: string): string {
   if (/^(?:[a-z]+:|#|$)/.test(target)) return target;
   const [path, anchor] = target.split("#");

@@ -1,6 +1,7 @@
 /**
- * The mutated folders of `src/`, each with the tests that must detect its mutants: its own tests without those that take longer
- * than a few seconds (`!`), so that a mutant takes a second. A mutant that only another test would kill counts as survived.
+ * The mutated folders of `src/`, each with the tests that must detect its mutants: its own tests without
+ * those that take longer than a few seconds (`!`), so that a mutant takes a second. A mutant that only
+ * another test would kill counts as survived.
  */
 export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   limits: ["test/limits/**"],

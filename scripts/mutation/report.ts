@@ -10,7 +10,10 @@ export interface Report {
 
 const SURVIVED: ReadonlySet<string> = new Set(["Survived", "NoCoverage"]);
 
-/** The places of mutants that survived, as Stryker takes them: lines from 1, columns from 0. A place has others, too, that were killed. */
+/**
+ * The places of mutants that survived, as Stryker takes them: lines from 1, columns from 0. A place has
+ * others, too, that were killed.
+ */
 export function placesOfSurvivors({ files }: Report): string[] {
   const places = Object.entries(files).flatMap(([file, { mutants }]) =>
     mutants
@@ -23,7 +26,9 @@ export function placesOfSurvivors({ files }: Report): string[] {
   return [...new Set(places)];
 }
 
-/** The results of a report in which those that survived have the result of another run that tried them again. */
+/**
+ * The results of a report in which those that survived have the result of another run that tried them again.
+ */
 export function withResultsOf({ files }: Report, again: readonly MutantResult[]): Report {
   const results = new Map(
     again.map((mutant) => [keyOf(relative(process.cwd(), mutant.fileName), mutant), mutant]),

@@ -13,7 +13,10 @@ export interface Score {
   readonly survived: readonly MutantResult[];
 }
 
-/** A mutant that loops is stopped by counting, which does not depend on the clock (`one-worker/instrumented.ts`). */
+/**
+ * A mutant that loops is stopped by counting, which does not depend on the clock
+ * (`one-worker/instrumented.ts`).
+ */
 const LOOPS = /^Hit limit reached/;
 
 /** Vitest stops a test that waits for too long; Stryker reports that as a failed test. */

@@ -1,11 +1,15 @@
 import fc from "fast-check";
 import { vi } from "vitest";
 
-/** A property has a tenth of its runs in `npm test`, within these bounds. With all runs it takes most of a survivor's time. */
+/**
+ * A property has a tenth of its runs in `npm test`, within these bounds. With all runs it takes most of a
+ * survivor's time.
+ */
 const FEWEST = 3;
 const MOST = 20;
 
-// Any counterexample kills a mutant, so shrinking is useless. One seed makes the covered mutants the same in each run.
+// Any counterexample kills a mutant, so shrinking is useless. One seed makes the covered mutants the same in
+// each run.
 fc.configureGlobal({ seed: 1, endOnFailure: true });
 
 vi.mock("fast-check", async (importOriginal) => {

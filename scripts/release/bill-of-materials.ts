@@ -9,8 +9,8 @@ interface Lock {
 }
 
 /**
- * What the package installs, as CycloneDX, made by `npm sbom` from the lock file. `--omit=dev` would leave out packages that development
- * tools need, too (npm 11), so npm gets a lock file without these tools.
+ * What the package installs, as CycloneDX, made by `npm sbom` from the lock file. `--omit=dev` would leave
+ * out packages that development tools need, too (npm 11), so npm gets a lock file without these tools.
  * @param root the checkout
  */
 export function billOfMaterials(root: string): object {

@@ -1,7 +1,8 @@
 /**
- * `npm run release [-- --dry-run] [--out FOLDER]`: makes everything of a release that needs no account, in dist/release: the package, its
- * bill of materials, checksums, notes, and the plugin of kubectl with its manifest for krew. Exit code 1: the checkout is not ready, and
- * nothing was made. With --dry-run it is made all the same.
+ * `npm run release [-- --dry-run] [--out FOLDER]`: makes everything of a release that needs no account, in
+ * dist/release: the package, its bill of materials, checksums, notes, and the plugin of kubectl with its
+ * manifest for krew. Exit code 1: the checkout is not ready, and nothing was made. With --dry-run it is made
+ * all the same.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -35,9 +35,10 @@ export interface AccessControl {
 }
 
 /**
- * Admits requests by rules, in this order: a token in the path, a token in the host name, an Authorization field of a scheme
- * that a rule has, the client certificate, the address, the public rule. A wrong Authorization field is rejected, whatever else the request has.
- * An unknown token in path or host name is ignored: such a request is answered like one for any other path or host.
+ * Admits requests by rules, in this order: a token in the path, a token in the host name, an Authorization
+ * field of a scheme that a rule has, the client certificate, the address, the public rule. A wrong
+ * Authorization field is rejected, whatever else the request has. An unknown token in path or host name is
+ * ignored: such a request is answered like one for any other path or host.
  * @throws {RangeError} if a secret is not a SHA-256, or for an invalid address
  */
 export function createAdmit(settings: AdmitSettings): Admit {
@@ -239,7 +240,10 @@ function notAdmitted(
   return { outcome, status, code, message, challenge: status === 401 ? challenges.join(", ") : undefined };
 }
 
-/** The error for a request without a credential, or with a certificate that no rule names. @param identity of a verified certificate */
+/**
+ * The error for a request without a credential, or with a certificate that no rule names.
+ * @param identity of a verified certificate
+ */
 function nothingKnown(
   kinds: KnownKinds,
   shown: ClientCertificate | undefined,

@@ -49,8 +49,8 @@ export interface PushAuthority extends Authority {
     clusterId: string,
   ): Promise<Holder>;
   /**
-   * The clusters of the bearer token in an Authorization field (RFC 6750): none for an unknown token. Undefined if the
-   * field is absent or has no bearer token.
+   * The clusters of the bearer token in an Authorization field (RFC 6750): none for an unknown token.
+   * Undefined if the field is absent or has no bearer token.
    */
   clustersOf(authorization: string | undefined): Promise<ReadonlySet<string> | undefined>;
   /** Whether a certificate belongs to a holder. */
@@ -58,8 +58,8 @@ export interface PushAuthority extends Authority {
 }
 
 /**
- * The authority over pushes, or over transfer: bearer secrets, tokens of issuers and client certificates. If a request has an
- * Authorization field, that alone decides: a valid certificate does not help a wrong token.
+ * The authority over pushes, or over transfer: bearer secrets, tokens of issuers and client certificates. If
+ * a request has an Authorization field, that alone decides: a valid certificate does not help a wrong token.
  * @throws {RangeError} if a secret is not a SHA-256
  */
 export function createAuthority(settings: AuthoritySettings): PushAuthority {

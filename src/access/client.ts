@@ -1,6 +1,9 @@
 import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
 
-/** What a host knows about the sender of a request or a query. Members are computed when they are read, since most seldom are. */
+/**
+ * What a host knows about the sender of a request or a query. Members are computed when they are read, since
+ * most seldom are.
+ */
 export interface Client {
   /** The IP address of the socket; undefined if the host does not know it. */
   readonly address: string | undefined;
@@ -31,8 +34,8 @@ export interface ProxySettings {
   /** The most proxies that a request passes, one behind the other; at least 1. */
   readonly hops: number;
   /**
-   * `x-forwarded-for` or `forwarded` (RFC 7239), to which each proxy appends the address of its client; or any other field, which a
-   * single proxy overwrites with that address.
+   * `x-forwarded-for` or `forwarded` (RFC 7239), to which each proxy appends the address of its client; or
+   * any other field, which a single proxy overwrites with that address.
    */
   readonly header: string;
 }
@@ -52,9 +55,9 @@ export type ClientAddress = (request: ClientRequest) => string | undefined;
 export const socketAddress: ClientAddress = ({ client }) => client?.address;
 
 /**
- * Finds the client's real address. It starts at the socket. If that address is a trusted proxy, the address that the proxy reported is next, for at most
- * `hops` proxies. So only entries of proxies count; entries that a client wrote itself are further to the left. A proxy that reports no
- * address is itself the client.
+ * Finds the client's real address. It starts at the socket. If that address is a trusted proxy, the address
+ * that the proxy reported is next, for at most `hops` proxies. So only entries of proxies count; entries that
+ * a client wrote itself are further to the left. A proxy that reports no address is itself the client.
  * @throws {RangeError} for an invalid range of addresses
  */
 export function createClientAddress(settings: ProxySettings): ClientAddress {
@@ -63,7 +66,10 @@ export function createClientAddress(settings: ProxySettings): ClientAddress {
   return (request) => originOf(request).address;
 }
 
-/** Finds the client's address and the number of proxies. @throws {RangeError} for an invalid range of addresses */
+/**
+ * Finds the client's address and the number of proxies.
+ * @throws {RangeError} for an invalid range of addresses
+ */
 export function createOriginReader(settings: ProxySettings): (request: ClientRequest) => RequestOrigin {
   const ranges = parseAddressRanges(settings.trustedProxies);
   const header = settings.header.toLowerCase();
@@ -100,7 +106,10 @@ function readSingle(field: string): (string | undefined)[] {
   return [addressIn(field)];
 }
 
-/** `for` of each element (RFC 7239 section 4): an IPv6 address has quotes and brackets. Some proxies quote what a client wrote, such as its `Host`. */
+/**
+ * `for` of each element (RFC 7239 section 4): an IPv6 address has quotes and brackets. Some proxies quote
+ * what a client wrote, such as its `Host`.
+ */
 function readForwarded(field: string): (string | undefined)[] {
   const isSeparating = (quoted: string) => /[,;]/.test(quoted);
   return field
@@ -128,8 +137,9 @@ export const LOCATION_FACTS = ["country", "continent", "regionCode", "colo"] as 
 export type LocationFact = (typeof LOCATION_FACTS)[number];
 
 /**
- * A client's location, from the host or a proxy: `country` in ISO 3166-1 alpha-2 (`CH`), `continent` in two letters (`EU`),
- * `regionCode` as the second part of ISO 3166-2 (`TX`), `colo` as the airport code of the data center that took the request (`ZRH`).
+ * A client's location, from the host or a proxy: `country` in ISO 3166-1 alpha-2 (`CH`), `continent` in two
+ * letters (`EU`), `regionCode` as the second part of ISO 3166-2 (`TX`), `colo` as the airport code of the
+ * data center that took the request (`ZRH`).
  */
 export type ClientLocation = { readonly [Fact in LocationFact]?: string | undefined };
 
@@ -147,9 +157,9 @@ export interface LocationHeaders {
 const CODE = /^[A-Za-z0-9-]{1,10}$/;
 
 /**
- * Reads a client's location from header fields. They count only if the socket's address and each hop before it belong to trusted
- * proxies. Every proxy appends the address of its client to X-Forwarded-For, so entries that a client wrote itself are further to
- * the left than this reads.
+ * Reads a client's location from header fields. They count only if the socket's address and each hop before
+ * it belong to trusted proxies. Every proxy appends the address of its client to X-Forwarded-For, so entries
+ * that a client wrote itself are further to the left than this reads.
  * @throws {RangeError} for an invalid range of addresses
  */
 export function createLocationHeaders(
@@ -177,7 +187,10 @@ export function createLocationHeaders(
 export interface CertificateIdentity {
   /** SHA-256 over the certificate in DER: 64 hex digits in lower case. */
   readonly fingerprintSha256: string;
-  /** The subject's common name; undefined if there is none, or several. For messages only: authorities check the names below. */
+  /**
+   * The subject's common name; undefined if there is none, or several. For messages only: authorities check
+   * the names below.
+   */
   readonly commonName: string | undefined;
   /** Subject alternative names: URIs (such as those of SPIFFE), unchanged. */
   readonly uris: readonly string[];
@@ -218,8 +231,8 @@ export function plainFingerprint(text: string): string {
 }
 
 /**
- * Why a credential is rejected, with the status. The codes are stable: docs/reference/push-api.md lists them. RFC 6750 section 3.1: 401 for an
- * invalid token, 403 for a valid one with insufficient rights.
+ * Why a credential is rejected, with the status. The codes are stable: docs/reference/push-api.md lists them.
+ * RFC 6750 section 3.1: 401 for an invalid token, 403 for a valid one with insufficient rights.
  */
 export const ACCESS_STATUS = {
   TOKEN_REQUIRED: 401,

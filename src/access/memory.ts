@@ -7,12 +7,15 @@ import type { MaybePromise } from "./url-tokens.ts";
 
 /** The most remembered tokens. */
 const MOST_TOKENS = 10_000;
-/** The longest time that a token is remembered, in milliseconds. With the age of fetched keys this adds up to the 10 minutes after which a withdrawn key is out of use. */
+/**
+ * The longest time that a token is remembered, in milliseconds. With the age of fetched keys this adds up to
+ * the 10 minutes after which a withdrawn key is out of use.
+ */
 const LONGEST_TOKEN = 60_000;
 
 /**
- * Remembers the holders of verified tokens until the tokens expire, since checking a signature costs more than an answer. It keeps the SHA-256 of a
- * token, not the token.
+ * Remembers the holders of verified tokens until the tokens expire, since checking a signature costs more
+ * than an answer. It keeps the SHA-256 of a token, not the token.
  * @param clock Unix milliseconds
  */
 export function rememberTokens<Holder>(verify: VerifyToken<Holder>, clock: () => number) {
@@ -31,7 +34,8 @@ export function rememberTokens<Holder>(verify: VerifyToken<Holder>, clock: () =>
 
   /**
    * @param digest the token's SHA-256
-   * @returns the holders of the token; without a promise if it is remembered. Undefined if the text is not a JSON Web Token
+   * @returns the holders of the token; without a promise if it is remembered. Undefined if the text is not a
+   * JSON Web Token
    * @throws {AccessRejected} with the reason why the token is rejected
    */
   return (token: string, digest: Uint8Array): MaybePromise<ReadonlySet<Holder> | undefined> => {
@@ -47,8 +51,8 @@ export function rememberTokens<Holder>(verify: VerifyToken<Holder>, clock: () =>
 const LONGEST_CREDENTIALS = 512;
 
 /**
- * Remembers the Authorization field that each connection was admitted by last, since hashing its secret again for every request costs more than
- * the answer. A connection's HPACK table has the field anyway.
+ * Remembers the Authorization field that each connection was admitted by last, since hashing its secret again
+ * for every request costs more than the answer. A connection's HPACK table has the field anyway.
  */
 export class CredentialMemory {
   readonly #last = new WeakMap<

@@ -55,12 +55,16 @@ const ALGORITHMS: NonNullable<JWTVerifyOptions["algorithms"]> = [
 /** The largest difference of the clocks, in seconds. */
 const CLOCK_TOLERANCE = 30;
 const MOST_SHOWN = 200;
-/** The most keys that one token is verified by. More than one matters only where issuers of one name also give keys one id; Kubernetes does not. */
+/**
+ * The most keys that one token is verified by. More than one matters only where issuers of one name also give
+ * keys one id; Kubernetes does not.
+ */
 const MOST_KEYS = 4;
 
 /**
- * A verifier of tokens. Clusters often share an issuer's name and the subject, and differ in their keys only. Therefore a token is
- * verified by the keys that have its key id (`kid`), however many credentials its issuer has, and the claims are compared afterwards.
+ * A verifier of tokens. Clusters often share an issuer's name and the subject, and differ in their keys only.
+ * Therefore a token is verified by the keys that have its key id (`kid`), however many credentials its issuer
+ * has, and the claims are compared afterwards.
  * @param setting the setting that has the credentials, for messages
  * @param clock Unix milliseconds
  */
@@ -200,7 +204,10 @@ function valuesOf(payload: JWTPayload, claim: string): readonly string[] {
   return [value].flat().filter((one) => typeof one === "string");
 }
 
-/** Reasons in the order of the checks. If no credential fits, the client gets the reason of the one that passed most checks. */
+/**
+ * Reasons in the order of the checks. If no credential fits, the client gets the reason of the one that
+ * passed most checks.
+ */
 const CHECK_ORDER: readonly AccessRejection[] = [
   "UNKNOWN_ISSUER",
   "UNKNOWN_KEY",
@@ -256,7 +263,9 @@ function show(value: unknown): string {
   return JSON.stringify(value ?? "").slice(0, MOST_SHOWN);
 }
 
-/** Keys that one issuer signs with. Issuers never share a source, since two issuers may use the same key id. */
+/**
+ * Keys that one issuer signs with. Issuers never share a source, since two issuers may use the same key id.
+ */
 export interface KeySource {
   /**
    * The key with the id in a token's header.
@@ -269,7 +278,9 @@ export interface KeySource {
 /** No keys of an issuer are known. */
 class KeysUnavailable extends Error {}
 
-/** Fetches a JSON document: `fetch`, or the host's own function with its certificate authorities and token. */
+/**
+ * Fetches a JSON document: `fetch`, or the host's own function with its certificate authorities and token.
+ */
 export type FetchKeys = (
   url: string,
   request: {
@@ -295,7 +306,10 @@ const TIMEOUT = 5000;
 const MOST_BYTES = 256 * 1024;
 /** The shortest pause between two attempts, however many unknown key ids arrive. */
 const LEAST_PAUSE = 30_000;
-/** Keys are fetched again after this long. Verified tokens are remembered for another minute: a withdrawn key is out of use after 10 minutes. */
+/**
+ * Keys are fetched again after this long. Verified tokens are remembered for another minute: a withdrawn key
+ * is out of use after 10 minutes.
+ */
 const REFRESH_AFTER = 540_000;
 /** The longest use of keys that could not be fetched again. */
 const MOST_AGE = 86_400_000;
@@ -331,8 +345,8 @@ export function remoteKeys(options: RemoteKeysOptions): KeySource {
 }
 
 /**
- * Fetches a key set with limits on size and time. While the URL fails, the last good key set stays in use for a day, and the URL is
- * tried every 30 seconds at most.
+ * Fetches a key set with limits on size and time. While the URL fails, the last good key set stays in use for
+ * a day, and the URL is tried every 30 seconds at most.
  */
 function patientFetch({ url, discovery, onFailure, fetch = globalThis.fetch }: RemoteKeysOptions) {
   let good: object | undefined;

@@ -66,7 +66,10 @@ export interface Admitted {
   readonly isByHost?: boolean | undefined;
 }
 
-/** The statuses of requests that no rule admits: no other credential helps against a certificate that is not trusted. */
+/**
+ * The statuses of requests that no rule admits: no other credential helps against a certificate that is not
+ * trusted.
+ */
 export const RULE_STATUS = {
   ...ACCESS_STATUS,
   CERTIFICATE_REFUSED: 403,

@@ -7,8 +7,8 @@ import { andThen, type MaybePromise } from "./url-tokens.ts";
 const WORDS = 8;
 
 /**
- * Secrets of one kind by their SHA-256, each with its holder. Several secrets may have one holder, for rotation.
- * Secrets with two parts (a name and a password) have two digests in a row.
+ * Secrets of one kind by their SHA-256, each with its holder. Several secrets may have one holder, for
+ * rotation. Secrets with two parts (a name and a password) have two digests in a row.
  */
 export class SecretTable<Holder> {
   readonly #holders: readonly Holder[];
@@ -34,7 +34,10 @@ export class SecretTable<Holder> {
     return this.#holders.length;
   }
 
-  /** The holder of the first secret with these digests. All are compared to their end, in the same time whichever matches. */
+  /**
+   * The holder of the first secret with these digests. All are compared to their end, in the same time
+   * whichever matches.
+   */
   find(...digests: Uint8Array[]): Holder | undefined {
     const parts = digests.map(wordsOf);
     let found = -1;
@@ -80,7 +83,8 @@ const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const LONGEST_TOKEN = 16_384;
 
 /**
- * The token of an Authorization field (RFC 6750 section 2.1); undefined if the field is absent or has no bearer token.
+ * The token of an Authorization field (RFC 6750 section 2.1); undefined if the field is absent or has no
+ * bearer token.
  * @throws {AccessRejected} for a token that is too long
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
@@ -95,8 +99,9 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 /**
- * Bearer tokens with their holders: secrets by their SHA-256, and tokens of issuers. Clients, clusters that push, and secondaries have
- * a table each. A token is compared with every secret, in a time that does not depend on the result.
+ * Bearer tokens with their holders: secrets by their SHA-256, and tokens of issuers. Clients, clusters that
+ * push, and secondaries have a table each. A token is compared with every secret, in a time that does not
+ * depend on the result.
  */
 export class BearerTable<Holder> {
   readonly #sha256: Sha256;
@@ -122,7 +127,8 @@ export class BearerTable<Holder> {
   }
 
   /**
-   * The holders of a token, in the order of the credentials; without a promise if nothing has to be fetched or verified. Undefined for an unknown token.
+   * The holders of a token, in the order of the credentials; without a promise if nothing has to be fetched
+   * or verified. Undefined for an unknown token.
    * @throws {AccessRejected} with the reason why an issuer's token is rejected
    */
   holdersOf(token: string): MaybePromise<ReadonlySet<Holder> | undefined> {
@@ -156,7 +162,10 @@ interface Password {
   readonly passwordSha256: string;
 }
 
-/** User names and passwords (RFC 7617), each with its holder. Names are compared like passwords, so the time reveals none. */
+/**
+ * User names and passwords (RFC 7617), each with its holder. Names are compared like passwords, so the time
+ * reveals none.
+ */
 export class PasswordTable<Holder> {
   readonly #passwords: readonly (readonly [Holder, Password])[];
   readonly #sha256: Sha256;
@@ -218,8 +227,9 @@ const LONGEST_CREDENTIALS = 4096;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The name and password of an Authorization field (RFC 7617 section 2, in UTF-8 as section 2.1 has it). Undefined for any other
- * field, and for one that is not Base64 with padding (RFC 4648 section 4), not UTF-8, without a colon, or with control characters.
+ * The name and password of an Authorization field (RFC 7617 section 2, in UTF-8 as section 2.1 has it).
+ * Undefined for any other field, and for one that is not Base64 with padding (RFC 4648 section 4), not UTF-8,
+ * without a colon, or with control characters.
  */
 export function readBasicCredentials(authorization: string): BasicCredentials | undefined {
   const encoded = authorization.length <= LONGEST_CREDENTIALS ? BASIC.exec(authorization)?.[1] : undefined;

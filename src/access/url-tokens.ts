@@ -1,6 +1,9 @@
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Whether a token fits into a host name: one label in lower case (RFC 1035 section 2.3.1), since clients fold its letters. */
+/**
+ * Whether a token fits into a host name: one label in lower case (RFC 1035 section 2.3.1), since clients fold
+ * its letters.
+ */
 export function isHostToken(token: string): boolean {
   return LABEL.test(token);
 }

@@ -20,7 +20,10 @@ export interface View {
   readonly locality?: Locality | undefined;
   /** Whether the client's location decided the view. */
   readonly isByLocation?: boolean | undefined;
-  /** Whether another client may get another view for the same request: then no shared cache may keep the answer. */
+  /**
+   * Whether another client may get another view for the same request: then no shared cache may keep the
+   * answer.
+   */
   readonly isPrivate: boolean;
 }
 
@@ -52,10 +55,14 @@ export interface ViewSettings {
 
 /** Finds the view of a query. */
 export interface ViewReader {
-  /** Whether the Authorization field counts: then caches have to keep requests with different fields apart (RFC 9111 section 4.1). */
+  /**
+   * Whether the Authorization field counts: then caches have to keep requests with different fields apart
+   * (RFC 9111 section 4.1).
+   */
   readonly variesByCredential: boolean;
   /**
-   * The view of a query; without a promise if there is no Authorization field. Undefined for an unknown bearer token.
+   * The view of a query; without a promise if there is no Authorization field. Undefined for an unknown
+   * bearer token.
    * @param query its bytes are valid until the first wait only
    */
   read(request: ClientRequest, query: Uint8Array): View | Promise<View | undefined>;
@@ -64,8 +71,8 @@ export interface ViewReader {
 const OUTSIDE: View = { cluster: undefined, isPrivate: false };
 
 /**
- * Finds the view by credential and EDNS option, then by location. The option counts if the client's bearer token or socket address
- * may name that cluster. Other options are ignored.
+ * Finds the view by credential and EDNS option, then by location. The option counts if the client's bearer
+ * token or socket address may name that cluster. Other options are ignored.
  * @param hasCluster whether a cluster has a view
  * @throws {RangeError} for an invalid range of addresses
  */
@@ -139,8 +146,9 @@ function readTrusted(trusted: readonly TrustedClients[]): Map<string, AddressRan
 }
 
 /**
- * Adds the client's location to views from outside. Every answer is then for one client only. Vary would not help: a cache in front
- * of the proxy that adds the header sees all requests without it (RFC 9111 section 4.1).
+ * Adds the client's location to views from outside. Every answer is then for one client only. Vary would not
+ * help: a cache in front of the proxy that adds the header sees all requests without it (RFC 9111 section
+ * 4.1).
  */
 function createLocate(
   settings: LocationSettings,
@@ -159,7 +167,9 @@ function createLocate(
 
 /** Gives the clients of a location the view of a cluster, or outside the shards near them first. */
 export interface LocationRule {
-  /** Each listed fact must have one of its values; letters are folded. Absent: the rule matches every client. */
+  /**
+   * Each listed fact must have one of its values; letters are folded. Absent: the rule matches every client.
+   */
   readonly when?: { readonly [Fact in LocationFact]?: readonly string[] | undefined } | undefined;
   /** A cluster id; instead of `region`. */
   readonly view?: string | undefined;
@@ -168,7 +178,10 @@ export interface LocationRule {
   readonly zone?: string | undefined;
 }
 
-/** Finds the view of a client by its location, which is undefined if the host does not know it. The first rule that matches decides. A rule with an unknown cluster is skipped. */
+/**
+ * Finds the view of a client by its location, which is undefined if the host does not know it. The first rule
+ * that matches decides. A rule with an unknown cluster is skipped.
+ */
 export function createLocationRules(
   rules: readonly LocationRule[],
   hasCluster: (clusterId: string) => boolean,

@@ -43,7 +43,10 @@ interface AnswerSharing {
 /** The endpoint of a query: a path of DNS over HTTPS, or a listener. */
 export interface Endpoint {
   readonly transport: Transport;
-  /** The cluster whose view all queries have here; it overrides the client's credentials, because the endpoint is public. */
+  /**
+   * The cluster whose view all queries have here; it overrides the client's credentials, because the endpoint
+   * is public.
+   */
   readonly cluster?: string | undefined;
   /** The policy for names out of zone. */
   readonly outsideZones: OutsidePolicy;
@@ -59,7 +62,10 @@ export interface Answered extends AnswerSharing {
   readonly origin?: AnswerOrigin | undefined;
   /** Whether an upstream answered because the client has the right address. */
   readonly isByAddress?: boolean;
-  /** Present if the client exceeded the limit on forwarding: seconds until it may retry; the answer is REFUSED. */
+  /**
+   * Present if the client exceeded the limit on forwarding: seconds until it may retry; the answer is
+   * REFUSED.
+   */
   readonly retryAfter?: number | undefined;
 }
 
@@ -67,8 +73,8 @@ export interface Answered extends AnswerSharing {
 export type Unanswered = "no-query" | "unknown-token";
 
 /**
- * Answers one query of a client that an access rule admits. Synchronous, unless a credential must be verified, another name
- * server be queried, or a segment come into memory.
+ * Answers one query of a client that an access rule admits. Synchronous, unless a credential must be
+ * verified, another name server be queried, or a segment come into memory.
  * @param query the caller may reuse its bytes after the call
  */
 export type AnswerQuery = (
@@ -80,8 +86,8 @@ export type AnswerQuery = (
 const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
 
 /**
- * The way of a query to its answer, the same for every transport. The limits on clients and the access rule come before
- * (`http/doh/dns-paths.ts`, `hosts/node/listeners/`).
+ * The way of a query to its answer, the same for every transport. The limits on clients and the access rule
+ * come before (`http/doh/dns-paths.ts`, `hosts/node/listeners/`).
  */
 export function createAnswerQuery(parts: QueryParts): AnswerQuery {
   const { gateway, rule, views, stubs, outside, clientAddress, counters, clock, sharing = SHARED } = parts;
@@ -146,7 +152,10 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
   };
 }
 
-/** Goes on with a value: in the same turn if it is there, else with a copy of the query, whose bytes are lent for this turn only. */
+/**
+ * Goes on with a value: in the same turn if it is there, else with a copy of the query, whose bytes are lent
+ * for this turn only.
+ */
 function whenThere<Value, Next>(
   query: Uint8Array,
   value: MaybePromise<Value>,

@@ -53,7 +53,8 @@ export class QueryCounters {
 
   /**
    * Counts one answered query.
-   * @param since when the gateway began to answer, by `performance.now()`. Absent where an upstream answered: its duration is not the gateway's
+   * @param since when the gateway began to answer, by `performance.now()`. Absent where an upstream answered:
+   * its duration is not the gateway's
    */
   answered(
     query: Uint8Array,

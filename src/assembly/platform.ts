@@ -66,7 +66,10 @@ export interface Platform
   readonly audit?: AuditLog | undefined;
   /** The load of the process. Default: it is never high. */
   readonly load?: Load;
-  /** Whether the gateway listens on loopback and no setting says that answers are public: then its network admits clients. Default: no. */
+  /**
+   * Whether the gateway listens on loopback and no setting says that answers are public: then its network
+   * admits clients. Default: no.
+   */
   readonly isOpenToItsNetwork?: boolean;
   /** Whether it speaks HTTP in clear, so that any name that points at it reaches it. Default: no. */
   readonly isInClear?: boolean;
@@ -87,7 +90,9 @@ export interface ControlParts {
 /** A primary: takes pushes into its database. */
 export interface PrimaryParts
   extends Pick<GatewayParts, "watchLeases" | "onChange" | "onLeaseHeld" | "hold"> {
-  /** Opens the order of changes that several gateways share. Default: this gateway alone changes the database. */
+  /**
+   * Opens the order of changes that several gateways share. Default: this gateway alone changes the database.
+   */
   readonly openOrder?: ((parts: OrderParts) => Promise<SharedOrder>) | undefined;
   /** Called with the gateway before it takes anything. */
   readonly onOpened?: (gateway: Gateway) => void;
@@ -101,9 +106,15 @@ export interface PrimaryParts
   readonly exportLimits?: Pins["exports"];
   /** The control plane, for hosts that serve it. */
   readonly control?: ControlParts | undefined;
-  /** Explains services, for hosts that answer clients themselves. Default: answers are explained as on secondaries. */
+  /**
+   * Explains services, for hosts that answer clients themselves. Default: answers are explained as on
+   * secondaries.
+   */
   readonly explainer?: ServiceExplainer;
-  /** Checks the tokens of secondaries; `public` if only the host's own code reaches these routes. Default: no routes. */
+  /**
+   * Checks the tokens of secondaries; `public` if only the host's own code reaches these routes. Default: no
+   * routes.
+   */
   readonly transfer?: Authority | "public" | undefined;
   /** Returns the key that signs states and roots; called for each. Default: they are not signed. */
   readonly transferKey?: (() => TransferKeys) | undefined;

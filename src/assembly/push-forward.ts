@@ -7,7 +7,10 @@ import { ApiError, apiRoute, controlNotServed } from "../http/messages/errors.ts
 import { MOUNTS } from "../http/path-table.ts";
 import { describeError, type Log } from "./log.ts";
 
-/** Sends a request of the push API to the primary. @throws {ApiError} for a rejected request; any other error if the primary did not answer */
+/**
+ * Sends a request of the push API to the primary.
+ * @throws {ApiError} for a rejected request; any other error if the primary did not answer
+ */
 type SendPush = (request: Request) => Promise<Response>;
 
 /** The parts of forwarding. */
@@ -26,7 +29,9 @@ const RETRY = { headers: { "retry-after": "5" } };
 /** The methods that change a snapshot; POST renews a lease. */
 const CHANGES = new Set(["PUT", "PATCH", "DELETE"]);
 
-/** The push API in front of a primary, which answers every forwarded request. Mount it at `/api/v1/clusters`. */
+/**
+ * The push API in front of a primary, which answers every forwarded request. Mount it at `/api/v1/clusters`.
+ */
 export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment> {
   const { send, authority, unreachable, onChange, log } = parts;
   const forward = async (context: Context<AppEnvironment>) => {
@@ -64,7 +69,10 @@ interface HttpPrimary {
 
 /** The longest time for the primary's answer, in milliseconds. */
 const TIMEOUT = 30_000;
-/** The forwarded header fields of requests and responses. Other fields belong to one connection, or name the forwarder. */
+/**
+ * The forwarded header fields of requests and responses. Other fields belong to one connection, or name the
+ * forwarder.
+ */
 const REQUEST_FIELDS = ["accept", "authorization", "content-encoding", "content-type"];
 const RESPONSE_FIELDS = [
   "accept",

@@ -16,7 +16,10 @@ const NO_GATEWAY: Answers["gateway"] = {
 const ACCESS_NOT_STATED =
   "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
-/** Opens a secondary: each rule is answered from parts that have only what its clients may see. It requests states from the primary when a query needs one. */
+/**
+ * Opens a secondary: each rule is answered from parts that have only what its clients may see. It requests
+ * states from the primary when a query needs one.
+ */
 export function openSecondary(
   { config, stages, rules, clusterIds, clock, log, audit, clientAddress }: AnswersContext,
   { sourceOf, counters, partBytes, pushes }: SecondaryParts,

@@ -12,7 +12,10 @@ import type { GatewayConfig, Stages } from "./platform.ts";
 
 /** The parts that the stages need beside settings. */
 interface StageParts {
-  /** The grants of clusters that push. Default: each speaks for all, for hosts with only one source of snapshots. */
+  /**
+   * The grants of clusters that push. Default: each speaks for all, for hosts with only one source of
+   * snapshots.
+   */
   readonly grants?: Grants | undefined;
   /** What each cluster may export. Default: anything. */
   readonly exportLimits?: Pins["exports"];
@@ -64,7 +67,10 @@ export function createStages(
   };
 }
 
-/** A text of all that names depend on beside what clusters push: the program, its settings, and what clusters may do. */
+/**
+ * A text of all that names depend on beside what clusters push: the program, its settings, and what clusters
+ * may do.
+ */
 export function settingsText(names: NameSettings): string {
   const plain = (_: string, value: unknown) =>
     value instanceof Map || value instanceof Set ? [...value] : value;

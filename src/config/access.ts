@@ -197,7 +197,10 @@ export function grantsOf(credentials: readonly Pick<PushCredential, "clusterId" 
   return grants;
 }
 
-/** The allowed exports by cluster: the lists of all its credentials together. A cluster without a list may export anything. */
+/**
+ * The allowed exports by cluster: the lists of all its credentials together. A cluster without a list may
+ * export anything.
+ */
 export function exportLimitsOf(
   credentials: readonly Pick<PushCredential, "clusterId" | "exports">[],
 ): ReadonlyMap<string, readonly string[]> {

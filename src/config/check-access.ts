@@ -10,8 +10,8 @@ const LOOPBACK = parseAddressRanges(["127.0.0.0/8", "::1"]);
 
 /**
  * Checks the settings of access against the others.
- * @throws {UsageError} if other machines can reach a gateway whose configuration does not state which clients get answers, or if rules
- * and listeners do not match
+ * @throws {UsageError} if other machines can reach a gateway whose configuration does not state which clients
+ * get answers, or if rules and listeners do not match
  */
 export function checkAccess(config: Checked): void {
   checkStated(config);

@@ -25,8 +25,8 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
 }
 
 /**
- * The credentials in the secret `PUSH_CREDENTIALS`, JSON or its text: a list, or one or more hashes by cluster id. None if it
- * is not set.
+ * The credentials in the secret `PUSH_CREDENTIALS`, JSON or its text: a list, or one or more hashes by
+ * cluster id. None if it is not set.
  * @throws {UsageError} with the place of each error, without any value
  */
 export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): PushCredential[] {
@@ -38,8 +38,8 @@ export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS
 const VARIABLE = /^PUSH_CREDENTIALS(?:_[A-Z0-9_]+)?$/;
 
 /**
- * The credentials in `PUSH_CREDENTIALS` and in `PUSH_CREDENTIALS_2`, `PUSH_CREDENTIALS_EU` and so on together: hosts limit the length of
- * one variable (Cloudflare: 5 KB, which are some 60 clusters).
+ * The credentials in `PUSH_CREDENTIALS` and in `PUSH_CREDENTIALS_2`, `PUSH_CREDENTIALS_EU` and so on
+ * together: hosts limit the length of one variable (Cloudflare: 5 KB, which are some 60 clusters).
  * @throws {UsageError} like `readPushCredentials`
  */
 export function readAllPushCredentials(environment: object): PushCredential[] {

@@ -26,8 +26,8 @@ const PathText = z
   );
 
 /**
- * Paths with a policy of their own: /dns-query, /resolve, /clusters (the paths below it), or any other path, which becomes a DNS
- * resource like /dns-query.
+ * Paths with a policy of their own: /dns-query, /resolve, /clusters (the paths below it), or any other path,
+ * which becomes a DNS resource like /dns-query.
  */
 export const Paths = z
   .array(z.strictObject({ path: PathText, outsideZones: OutsideZones }))
@@ -79,7 +79,9 @@ const Cache = z
     minimumTtlSeconds: count(0, 3600).default(0),
     maximumTtlSeconds: count(1, 604_800).default(86_400),
     maximumNegativeTtlSeconds: count(1, 86_400).default(3600),
-    /** How long an expired answer may be used if no newer one is available (RFC 8767 section 5: 1 to 3 days). */
+    /**
+     * How long an expired answer may be used if no newer one is available (RFC 8767 section 5: 1 to 3 days).
+     */
     staleSeconds: count(0, 604_800).default(86_400),
   })
   .refine(
@@ -90,7 +92,10 @@ const Cache = z
 const Clients = z.strictObject({
   /** Addresses of clients that may use upstreams. Default: all. */
   allowed: z.array(AddressRangeText).min(1).max(1000).optional(),
-  /** The rate of one client: an IPv4 address, or a /64. Only queries that are not in the cache count; 0 for no limit. */
+  /**
+   * The rate of one client: an IPv4 address, or a /64. Only queries that are not in the cache count; 0 for no
+   * limit.
+   */
   queriesPerSecond: count(0, 1_000_000).default(50),
   burst: count(1, 1_000_000).default(500),
   /** Addresses with many clients behind them, which have no limit. */

@@ -6,7 +6,9 @@ export type Capability = "files" | "sockets" | "processes" | "isolates";
 
 /** `clusterset-doh serve`. */
 export const SERVER = ["files", "sockets", "processes"] as const satisfies Capability[];
-/** The Worker, and hosts that only have `fetch`: functions, Deno Deploy, and programs that embed a gateway. */
+/**
+ * The Worker, and hosts that only have `fetch`: functions, Deno Deploy, and programs that embed a gateway.
+ */
 export const EDGE = ["isolates"] as const satisfies Capability[];
 
 /** A key that exists on other hosts only. */
@@ -22,7 +24,10 @@ const choices = new WeakMap<object, readonly string[]>();
 /** `a, b and c`. */
 const inWords = new Intl.ListFormat("en-GB");
 
-/** A setting of hosts that have a capability. @param otherwise what it is on other hosts; default: the key does not exist there */
+/**
+ * A setting of hosts that have a capability.
+ * @param otherwise what it is on other hosts; default: the key does not exist there
+ */
 export function need<
   Needed extends Capability,
   Schema extends z.ZodType,

@@ -15,7 +15,10 @@ const Jwks = z.strictObject({ keys: z.array(Jwk).min(1).max(100) });
 
 const KeysUrl = z.string().refine(isKeysUrl, "must be an https URL (http on this machine only)");
 
-/** The settings of an issuer's tokens, with exactly one place of its keys. @param subjects selects the tokens that count */
+/**
+ * The settings of an issuer's tokens, with exactly one place of its keys.
+ * @param subjects selects the tokens that count
+ */
 export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subjects) {
   return z
     .strictObject({
@@ -23,7 +26,9 @@ export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subject
       /** Must differ from the API server's own audience, so that a token is valid at one of the two only. */
       audience: text.default("clusterset-doh"),
       jwks: Jwks.optional(),
-      /** The keys in the form of `kubectl get --raw /openid/v1/jwks`; the file is read again when it changes. */
+      /**
+       * The keys in the form of `kubectl get --raw /openid/v1/jwks`; the file is read again when it changes.
+       */
       jwksFile: FileName,
       jwksUri: KeysUrl.optional(),
       discovery: z.literal(true).optional(),

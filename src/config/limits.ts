@@ -14,7 +14,9 @@ export const Clients = z.strictObject({
   trustedProxies: z.array(AddressRangeText).max(1000).default([]),
   /** The most proxies that a request passes, one behind the other. */
   hops: count(1, 16).default(1),
-  /** The field with the client's address: x-forwarded-for, forwarded, or one that a single proxy overwrites. */
+  /**
+   * The field with the client's address: x-forwarded-for, forwarded, or one that a single proxy overwrites.
+   */
   header: z
     .string()
     .max(100)
@@ -43,7 +45,9 @@ export type Clients = z.infer<typeof Clients>;
 /** Those of a host whose platform takes connections. */
 type RequestClients = Omit<Clients, "connections" | "connectionsPerSecond" | "connectionBurst">;
 
-/** Which addresses are one client, and which have no limit. Proxies have none, since they have many clients. */
+/**
+ * Which addresses are one client, and which have no limit. Proxies have none, since they have many clients.
+ */
 function clientNetworks(clients: RequestClients): ClientNetworkSettings {
   const { ipv4PrefixBits, ipv6PrefixBits, exempt } = clients;
   return { ipv4PrefixBits, ipv6PrefixBits, exempt: parseAddressRanges(exempt) };
@@ -68,8 +72,8 @@ export function clientConnections(clients: Clients): ClientRateSettings {
 }
 
 /**
- * @throws {UsageError} on hosts whose platform reports the client's address: the last entry of a list is that address itself, so the
- * list has no entry by a trusted proxy
+ * @throws {UsageError} on hosts whose platform reports the client's address: the last entry of a list is that
+ * address itself, so the list has no entry by a trusted proxy
  */
 export function checkAddressHeader({ trustedProxies, header }: RequestClients): void {
   if (trustedProxies.length > 0 && /^(?:x-forwarded-for|forwarded)$/i.test(header))
@@ -80,7 +84,10 @@ export function checkAddressHeader({ trustedProxies, header }: RequestClients): 
 
 const MEBI = 1024 * 1024;
 
-/** A limit on what a push stages: on disk, or in a Durable Object, which has 128 MB of memory for all pushes (docs/how-to/deploy/edge.md). */
+/**
+ * A limit on what a push stages: on disk, or in a Durable Object, which has 128 MB of memory for all pushes
+ * (docs/how-to/deploy/edge.md).
+ */
 const staged = (limit: z.ZodInt, onDisk: number, inMemory: number) =>
   need("files", limit.default(onDisk), limit.default(inMemory));
 
@@ -103,8 +110,9 @@ const serverLimits = {
 };
 
 /**
- * `limits`. By default there is room for the largest cluster that Kubernetes supports (Considerations for large clusters; scalability thresholds),
- * and a fifth more: 150,000 pods, 10,000 Services and 10,000 namespaces, with each Service exported, in the cluster's own zone, and with a finding.
+ * `limits`. By default there is room for the largest cluster that Kubernetes supports (Considerations for
+ * large clusters; scalability thresholds), and a fifth more: 150,000 pods, 10,000 Services and 10,000
+ * namespaces, with each Service exported, in the cluster's own zone, and with a finding.
  */
 export const Limits = z.strictObject({
   queryBytes: count(12, 65_535).default(65_535),
@@ -151,7 +159,9 @@ export const Limits = z.strictObject({
   /** The rate and the burst of one cluster's requests, including renewals. */
   pushesPerSecond: count(1, 100_000).default(50),
   pushBurst: count(1, 1_000_000).default(500),
-  /** Compiled names that an isolate holds: those that queries used last. Its program takes the rest of 64 MB. */
+  /**
+   * Compiled names that an isolate holds: those that queries used last. Its program takes the rest of 64 MB.
+   */
   isolateBytes: need("isolates", count(MEBI, 64 * MEBI).default(24 * MEBI)),
   ...needAll("processes", {
     /** Streams of all clusters, and of one, at the same time. */

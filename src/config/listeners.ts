@@ -101,7 +101,10 @@ interface NamingSettings {
   readonly access: { readonly hostNames: readonly string[] };
 }
 
-/** Further names and addresses for a certificate: of `publicUrl`, DNS over TLS, designated resolvers, and tokens in host names. */
+/**
+ * Further names and addresses for a certificate: of `publicUrl`, DNS over TLS, designated resolvers, and
+ * tokens in host names.
+ */
 export function namesInCertificate({ publicUrl, dns, dot, ddr, access }: NamingSettings): string[] {
   const hosts = [...dns.listen, ...dot.listen].map(({ address }) => parseListenAddress(address).host ?? "");
   const addresses = hosts.filter((host) => usableAddress(host) !== undefined);

@@ -123,8 +123,8 @@ export function checkLocationFromHeaders(location: Location): void {
 }
 
 /**
- * @throws {UsageError} if requests pass more than one proxy: on serverless hosts the address that replaces the
- * socket's may itself be the last entry of X-Forwarded-For
+ * @throws {UsageError} if requests pass more than one proxy: on serverless hosts the address that replaces
+ * the socket's may itself be the last entry of X-Forwarded-For
  */
 export function checkOneHop(location: Location): void {
   if (location.source === "headers" && location.hops > 1)

@@ -31,7 +31,10 @@ const Tls = z
   .strictObject({
     certificateFile: FileName,
     keyFile: FileName,
-    /** Certificates in PEM of the authorities for clients that register federations, and for credentials that are certificates. */
+    /**
+     * Certificates in PEM of the authorities for clients that register federations, and for credentials that
+     * are certificates.
+     */
     clientCaFile: FileName,
   })
   .refine(
@@ -45,7 +48,9 @@ const PUBLIC_URL = "must be https://HOST or https://HOST:PORT, such as https://d
 /** Every setting, with what a host needs for it. docs/reference/configuration.md has its table. */
 const Settings = z
   .strictObject({
-    /** The first is canonical: PTR targets are in it. `clusterset.local` is served even if it is not listed. */
+    /**
+     * The first is canonical: PTR targets are in it. `clusterset.local` is served even if it is not listed.
+     */
     zones: z.array(ZoneName).max(100).default([]),
     federations: z.array(Federation).max(100).default([]),
     sourceCluster: SourceCluster.prefault({}),
@@ -55,13 +60,19 @@ const Settings = z
     /** The answer to a name out of zone. */
     outsideZones: OutsideZones.default("refuse"),
     paths: Paths,
-    /** Sources of a ClusterSetIP service's addresses for clients outside every cluster; the first with an address counts. */
+    /**
+     * Sources of a ClusterSetIP service's addresses for clients outside every cluster; the first with an
+     * address counts.
+     */
     outsideOrder: z
       .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint"]))
       .min(1)
       .max(3)
       .default([...DEFAULT_OUTSIDE_ORDER]),
-    /** Addresses of `ns.dns.<zone>`, for delegation by a parent zone. Default: those on which the gateway answers public plain DNS. */
+    /**
+     * Addresses of `ns.dns.<zone>`, for delegation by a parent zone. Default: those on which the gateway
+     * answers public plain DNS.
+     */
     nameServerAddresses: z.array(IpAddress).max(20).optional(),
     ttlSeconds: count(0, 3600).default(5),
     negativeTtlSeconds: count(0, 3600).default(5),
@@ -75,7 +86,10 @@ const Settings = z
     audit: z
       .strictObject({
         enabled: z.boolean().default(true),
-        /** The rate and the burst of lines of one source: a credential, or the clients without one in one network. */
+        /**
+         * The rate and the burst of lines of one source: a credential, or the clients without one in one
+         * network.
+         */
         linesPerSecond: count(1, 100_000).default(10),
         lineBurst: count(1, 1_000_000).default(600),
         /** The file for lines, instead of the ordinary log. */
@@ -90,8 +104,8 @@ const Settings = z
     /** The pages for people: `/`, `/setup` and the pages that they link to. */
     pages: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
     /**
-     * Web origins whose scripts may read answers; `*` counts for answers of the rule `public` only. Default: `*`, but none if only
-     * the network admits clients.
+     * Web origins whose scripts may read answers; `*` counts for answers of the rule `public` only. Default:
+     * `*`, but none if only the network admits clients.
      */
     cors: z
       .strictObject({
@@ -119,7 +133,10 @@ const Settings = z
       stub: Stub.prefault({}),
     }),
     ...needAll("processes", {
-      /** Threads that answer clients, beside the one that takes pushes. 0: that one answers, too. auto: by what the process may use. */
+      /**
+       * Threads that answer clients, beside the one that takes pushes. 0: that one answers, too. auto: by
+       * what the process may use.
+       */
       threads: z
         .union(
           [z.literal("auto"), count(0, MOST_THREADS)],

@@ -5,7 +5,10 @@ import { isElsewhere } from "./hosts.ts";
 /** Known keys are listed in a message if there are at most so many. */
 const MOST_LISTED = 10;
 
-/** The next step for a key that does not exist: the key that was probably meant, or all keys there. @param path of the key */
+/**
+ * The next step for a key that does not exist: the key that was probably meant, or all keys there.
+ * @param path of the key
+ */
 export function suggestKey(schema: z.ZodType, path: readonly PropertyKey[]): string {
   const wanted = String(path.at(-1));
   const keys = keysAt(schema, path.slice(0, -1));

@@ -23,7 +23,9 @@ export const AddressRangeText = z
     "must be a range of addresses such as 10.0.0.0/8, fd00::/8 or 127.0.0.1",
   );
 
-/** Networks whose addresses cannot be forged from the Internet: loopback, private and link-local (RFC 6890). */
+/**
+ * Networks whose addresses cannot be forged from the Internet: loopback, private and link-local (RFC 6890).
+ */
 export const NEAR_NETWORKS = [
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -81,7 +83,10 @@ export interface ConfigIssue {
   readonly isUnknown?: boolean;
 }
 
-/** All wrong keys; unknown ones are listed one by one, and of a union those of the alternative that has the type of the value. */
+/**
+ * All wrong keys; unknown ones are listed one by one, and of a union those of the alternative that has the
+ * type of the value.
+ */
 export function listIssues(error: z.ZodError): ConfigIssue[] {
   return error.issues.flatMap((issue) => issuesOf(issue, []));
 }

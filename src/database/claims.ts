@@ -7,7 +7,10 @@ import type { EntryChange } from "./prepare.ts";
 import { type Claims, comparedValues, type EntryRow, entryValue, type Reader } from "./reader.ts";
 import type { ClaimRow } from "./row-change.ts";
 
-/** Services of one cluster that claim one address on each basis. Further ones have no claim: a row, and what a query has to look at, are bounded. */
+/**
+ * Services of one cluster that claim one address on each basis. Further ones have no claim: a row, and what a
+ * query has to look at, are bounded.
+ */
 const MOST_NAMES = 32;
 /** Names of which no label of a DNS name can be made have no claim, either. */
 const NAME = /^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/;
@@ -26,7 +29,10 @@ interface ClaimChange {
   readonly after: ReadonlySet<string>;
 }
 
-/** Finds out what changes in the addresses that clusters report. What a cluster's rows become depends on nothing that other clusters report. */
+/**
+ * Finds out what changes in the addresses that clusters report. What a cluster's rows become depends on
+ * nothing that other clusters report.
+ */
 export class ClaimBuckets {
   readonly #reader: Reader;
   readonly #read: Statement;
@@ -43,7 +49,8 @@ export class ClaimBuckets {
   /**
    * The rows that a change makes of a cluster's claims, and how many more the cluster has then.
    * @param order see `Claim`, of addresses that it did not report before
-   * @param given addresses that were given up by an earlier part of the same change, with their orders; it is added to. An address that moves from one service to another of its namespace stays claimed
+   * @param given addresses that were given up by an earlier part of the same change, with their orders; it is
+   * added to. An address that moves from one service to another of its namespace stays claimed
    */
   changed(
     cluster: string,
@@ -163,7 +170,10 @@ type Service = ExportedService | LocalService;
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The values of an entry before and after a change: of what tells the difference of its addresses, where that is enough. */
+/**
+ * The values of an entry before and after a change: of what tells the difference of its addresses, where that
+ * is enough.
+ */
 function valuesOf<Value>({ before, after }: EntryChange): Values<Value> {
   const [old, now] = [before, after].map((row) =>
     row === undefined || row.texts[0] === "" ? undefined : row,
@@ -184,7 +194,10 @@ function valuesOf<Value>({ before, after }: EntryChange): Values<Value> {
   return [old && (entryValue(old) as Value), now && (entryValue(now) as Value)];
 }
 
-/** Whether an address may be in a part that did not change. An IPv4 address has one spelling; parts but the first one were written here. */
+/**
+ * Whether an address may be in a part that did not change. An IPv4 address has one spelling; parts but the
+ * first one were written here.
+ */
 function mayHave(before: readonly string[], after: readonly string[], addresses: readonly string[]): boolean {
   const same = after.filter((text, part) => part > 0 && text === before[part]);
   return addresses.some((hex) => {

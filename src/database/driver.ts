@@ -79,8 +79,8 @@ export function overStorage(storage: ObjectStorage): Database {
 const MODULUS = 2 ** 48;
 
 /**
- * A checksum over texts, in 48 bits; any change of one character changes it. No protection against forgery: who can write the database can write sums. The
- * multiplications are those of the public-domain hash cyrb53.
+ * A checksum over texts, in 48 bits; any change of one character changes it. No protection against forgery:
+ * who can write the database can write sums. The multiplications are those of the public-domain hash cyrb53.
  */
 export function sumOf(...texts: string[]): number {
   let low = 0xdeadbeef;
@@ -97,7 +97,11 @@ export function sumOf(...texts: string[]): number {
   return (high & 0xffff) * 2 ** 32 + (low >>> 0);
 }
 
-/** The sum of a set of rows after one of them changed. @param before the row's sum, 0 for a new row @param after 0 for a row that goes */
+/**
+ * The sum of a set of rows after one of them changed.
+ * @param before the row's sum, 0 for a new row
+ * @param after 0 for a row that goes
+ */
 export function changedSum(sum: number, before: number, after: number): number {
   return (sum - before + after + MODULUS) % MODULUS;
 }

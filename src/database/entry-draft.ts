@@ -6,11 +6,17 @@ import { entryValue } from "./reader.ts";
 
 /** Characters from which on a part takes no more members. A line of 1,000 members has more. */
 export const FULL_PART = 32 * 1024;
-/** An entry with a longer part is split anew: a row of a Durable Object has at most 2 MB, and a character up to 3 bytes. */
+/**
+ * An entry with a longer part is split anew: a row of a Durable Object has at most 2 MB, and a character up
+ * to 3 bytes.
+ */
 const LONGEST_PART = 512 * 1024;
 /** An entry whose parts are shorter on average is split anew. */
 const SHORT_PART = 8 * 1024;
-/** With more parts, the names of all members are held while parts are parsed: each line of a large entry has 1,000 new ones. */
+/**
+ * With more parts, the names of all members are held while parts are parsed: each line of a large entry has
+ * 1,000 new ones.
+ */
 const FEW_PARTS = 8;
 /** With more changed members it is cheaper to parse all parts than to search them. */
 const FEW_MEMBERS = 8;
@@ -35,12 +41,16 @@ interface Place {
 }
 
 /**
- * An entry as JSON in parts, to which merge patches (RFC 7396) are applied. A member of a table is in one part alone; other values of an object are in the first part
- * that has the object. So a patch parses and writes only the parts that have what it changes, and the first one.
+ * An entry as JSON in parts, to which merge patches (RFC 7396) are applied. A member of a table is in one
+ * part alone; other values of an object are in the first part that has the object. So a patch parses and
+ * writes only the parts that have what it changes, and the first one.
  */
 export class EntryDraft {
   #parts: Part[];
-  /** What takes the new members of one patch, so that those of a further line stay together, as that line has them. */
+  /**
+   * What takes the new members of one patch, so that those of a further line stay together, as that line has
+   * them.
+   */
   #taking: Part | undefined;
   readonly #plan: EntryPlan;
   /** Names that members of tables have, and may be others' too; undefined while they are not known. */

@@ -42,7 +42,8 @@ export function namespaceKey(namespace: string): string {
 }
 
 /**
- * The key of a Service in a cluster's own zone: that of the last label of a dotted name that it owns, else its own.
+ * The key of a Service in a cluster's own zone: that of the last label of a dotted name that it owns, else
+ * its own.
  * @param name `<namespace>/<name>`
  */
 export function localKey(
@@ -53,20 +54,29 @@ export function localKey(
   return `${name.slice(0, name.indexOf("/"))}/${ownedName.toLowerCase().split(".").at(-1)}`;
 }
 
-/** The key of the row that has a pod. @param name `<namespace>/<address>`; the address may be written in any form */
+/**
+ * The key of the row that has a pod.
+ * @param name `<namespace>/<address>`; the address may be written in any form
+ */
 export function podsKey(name: string): string {
   const slash = name.indexOf("/");
   const bytes = parseAddress(name.slice(slash + 1));
   return `#${bucketOf(bytes === undefined ? name : name.slice(0, slash + 1) + formatAddress(bytes))}`;
 }
 
-/** The key of the row that has a finding: one for all findings of an object. @param name `<kind>/[<namespace>/]<name>/<reason>`; another text has some row */
+/**
+ * The key of the row that has a finding: one for all findings of an object.
+ * @param name `<kind>/[<namespace>/]<name>/<reason>`; another text has some row
+ */
 export function findingsKey(name: string): string {
   const [first, last] = [name.indexOf("/"), name.lastIndexOf("/")];
   return findingsKeyOf(first < last ? name.slice(first + 1, last) : name);
 }
 
-/** The key of the row that has the findings of an object. @param object `<namespace>/<name>`, or the name of one without a namespace */
+/**
+ * The key of the row that has the findings of an object.
+ * @param object `<namespace>/<name>`, or the name of one without a namespace
+ */
 export function findingsKeyOf(object: string): string {
   return `!${bucketOf(object)}`;
 }
@@ -74,9 +84,11 @@ export function findingsKeyOf(object: string): string {
 /**
  * What a cluster reports an address by:
  *
- * - `export`: by its own export, in a namespace that it has. It would have the reverse name if no other cluster had a part in the service.
+ * - `export`: by its own export, in a namespace that it has. It would have the reverse name if no other
+ *   cluster had a part in the service.
  * - `import`: by an import of a service that it does not export.
- * - `other`: in such a way that it has the reverse name only if another cluster decides the type of the service.
+ * - `other`: in such a way that it has the reverse name only if another cluster decides the type of the
+ *   service.
  * - `local`: for a service of its own zone.
  */
 export type Basis = keyof typeof BASES;
@@ -96,7 +108,10 @@ export function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
 }
 
-/** The bucket of `claim` that has an address: 64 neighbours share one, so that a pod is not a row. @param hex the address */
+/**
+ * The bucket of `claim` that has an address: 64 neighbours share one, so that a pod is not a row.
+ * @param hex the address
+ */
 export function claimBucket(hex: string): string {
   return hex.slice(0, -2) + (Number.parseInt(hex.slice(-2), 16) >>> 6);
 }

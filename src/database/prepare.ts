@@ -27,7 +27,9 @@ export interface EntryChange {
   readonly after: EntryRow | undefined;
 }
 
-/** What was decided by a clock, for every gateway that applies the same change. Times are Unix milliseconds. */
+/**
+ * What was decided by a clock, for every gateway that applies the same change. Times are Unix milliseconds.
+ */
 export interface Decision {
   /** When the cluster was seen; undefined while no clock was set. */
   readonly seenAt: number | undefined;
@@ -67,7 +69,8 @@ const KINDS: readonly Kind[] = Object.values(Kind);
 const ENTRIES_AT_ONCE = 16;
 
 /**
- * What staged entries change, in steps. Nothing is written. A renewal is changes without entries. Other clusters may change meanwhile.
+ * What staged entries change, in steps. Nothing is written. A renewal is changes without entries. Other
+ * clusters may change meanwhile.
  * @param sight how the cluster is seen
  * @param latest the latest time that is remembered
  * @param mostEndpoints that an entry may have
@@ -149,7 +152,10 @@ class ChangeDraft {
       }
   }
 
-  /** Decides from when on counts what appears now. Every export and import that is served has a rank afterwards, and no other. */
+  /**
+   * Decides from when on counts what appears now. Every export and import that is served has a rank
+   * afterwards, and no other.
+   */
   *rank(sight: Sight, known: ClusterRow | undefined, latest: number): Generator<void, Decision> {
     const kept = this.#reader.founding();
     const founding = foundingAt(kept, kept !== undefined || known !== undefined, sight.now, latest);
@@ -172,7 +178,10 @@ class ChangeDraft {
     return { seenAt: sight.now, latest: Math.max(most, sight.now), founding };
   }
 
-  /** Exports and imports that changed, or that may be served now and were not before, or the other way round; undefined for each other thing that is looked at. */
+  /**
+   * Exports and imports that changed, or that may be served now and were not before, or the other way round;
+   * undefined for each other thing that is looked at.
+   */
   *#toRank(all: boolean): Generator<EntryRow | undefined> {
     const namespaces: string[] = [];
     for (const { before, after } of this.#changes.values()) {

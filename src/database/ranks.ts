@@ -2,14 +2,16 @@ import * as z from "zod";
 
 /** No ServiceExport is older: KEP-1645 is of 2020. */
 const FIRST_SERVICE_EXPORT = Date.UTC(2020, 0, 1);
-/** How far the clocks of a cluster and of the gateway may differ, and how late a push may be, in milliseconds. */
+/**
+ * How far the clocks of a cluster and of the gateway may differ, and how late a push may be, in milliseconds.
+ */
 export const CLOCK_TOLERANCE = 300_000;
 /** How long the gateway's first day is, on which reported creation times count, in milliseconds. */
 export const FOUNDING = 86_400_000;
 
 /**
- * The first day of a gateway, which has no memory before it. `at` is when it began, in Unix milliseconds; undefined before the clock was set. Once it has ended it never
- * comes back, whatever the clock says.
+ * The first day of a gateway, which has no memory before it. `at` is when it began, in Unix milliseconds;
+ * undefined before the clock was set. Once it has ended it never comes back, whatever the clock says.
  */
 export const FoundingDay = z.strictObject({ at: z.number().optional(), over: z.boolean() });
 export type FoundingDay = Readonly<z.infer<typeof FoundingDay>>;
@@ -24,7 +26,10 @@ export interface Sight {
 
 /** When and how exports and imports appear that appear now. */
 export interface Appearance {
-  /** When they are first seen and served: later than all that is remembered, so that no order depends on the clock. */
+  /**
+   * When they are first seen and served: later than all that is remembered, so that no order depends on the
+   * clock.
+   */
   readonly instant: number;
   /** Before that a reported time does not count: the cluster was not live, or was seen without the export. */
   readonly notBefore: number;
@@ -32,7 +37,9 @@ export interface Appearance {
   readonly importsSince: number;
 }
 
-/** The instant from which an export counts that appears now: its reported creation time, or when it appeared. */
+/**
+ * The instant from which an export counts that appears now: its reported creation time, or when it appeared.
+ */
 export function judge(reported: number, { instant, notBefore }: Appearance): number {
   const isPlausible = reported >= FIRST_SERVICE_EXPORT && reported <= instant + CLOCK_TOLERANCE;
   // A time that is a little ahead counts as now: otherwise an export that is seen later would come first.
@@ -40,7 +47,8 @@ export function judge(reported: number, { instant, notBefore }: Appearance): num
 }
 
 /**
- * Why a reported creation time does not count; undefined where it does, or differs by no more than clocks do. Unix milliseconds.
+ * Why a reported creation time does not count; undefined where it does, or differs by no more than clocks do.
+ * Unix milliseconds.
  */
 export function whyAdjusted(
   reported: number,
@@ -70,7 +78,10 @@ export function appearance(
   return { instant, notBefore, importsSince };
 }
 
-/** Of clusters whose ranks were lost: they were there first, with their reported times. @param pushedAt when the lost state came */
+/**
+ * Of clusters whose ranks were lost: they were there first, with their reported times.
+ * @param pushedAt when the lost state came
+ */
 export function recovery({ instant }: Appearance, pushedAt: number): Appearance {
   return { instant, notBefore: Number.NEGATIVE_INFINITY, importsSince: pushedAt };
 }
@@ -78,7 +89,8 @@ export function recovery({ instant }: Appearance, pushedAt: number): Appearance 
 /**
  * The first day as it is now: it begins with the first plausible time, and ends for ever.
  * @param kept as it was kept; undefined if it was not
- * @param hasMemory whether any cluster is known: then a day that was lost, or that began in the future, has ended
+ * @param hasMemory whether any cluster is known: then a day that was lost, or that began in the future, has
+ * ended
  * @param latest the latest time that is remembered: a clock that goes back does not bring the day back
  */
 export function foundingAt(

@@ -15,9 +15,15 @@ export interface EntryRow {
   readonly name: string;
   /** JSON, in parts; see `entryValue`. Empty for an entry that is gone and has a rank. */
   readonly texts: readonly string[];
-  /** The creation time that an export reports, 0 of an import. Null for an entry without a place in any order. Unix milliseconds. */
+  /**
+   * The creation time that an export reports, 0 of an import. Null for an entry without a place in any order.
+   * Unix milliseconds.
+   */
   readonly reported: number | null;
-  /** From when on it counts in the order of exporters or importers. Null while it is not served. Unix milliseconds. */
+  /**
+   * From when on it counts in the order of exporters or importers. Null while it is not served. Unix
+   * milliseconds.
+   */
   readonly counts: number | null;
 }
 
@@ -25,8 +31,8 @@ export interface EntryRow {
 type EntryPlace = Pick<EntryRow, "key" | "kind" | "cluster" | "name">;
 
 /**
- * By the prefix of a basis and an address in hex: for each namespace the order (see `Claim`), then the services. A namespace that is hidden in a scope has no part in the order of
- * others.
+ * By the prefix of a basis and an address in hex: for each namespace the order (see `Claim`), then the
+ * services. A namespace that is hidden in a scope has no part in the order of others.
  */
 export type Claims = Record<string, (number | string)[]>;
 
@@ -37,8 +43,8 @@ export interface Claim {
   readonly name: string;
   readonly basis: Basis;
   /**
-   * The position of the log from which on the cluster has reported the address on this basis, for whatever services of the namespace. Negative where rows were lost then: it may have done so
-   * at any time before.
+   * The position of the log from which on the cluster has reported the address on this basis, for whatever
+   * services of the namespace. Negative where rows were lost then: it may have done so at any time before.
    */
   readonly order: number;
 }
@@ -77,7 +83,9 @@ export interface LogRow {
   readonly keys: readonly string[] | undefined;
 }
 
-/** The value of an entry. Its parts have no null, so that to merge them by RFC 7396 is to join their objects. */
+/**
+ * The value of an entry. Its parts have no null, so that to merge them by RFC 7396 is to join their objects.
+ */
 export function entryValue({ texts }: Pick<EntryRow, "texts">): unknown {
   const value: unknown = JSON.parse(texts[0]!);
   for (let part = 1; part < texts.length; part++) join(value as Table, JSON.parse(texts[part]!));
@@ -113,8 +121,9 @@ const BASIS_NAMES = Object.keys(BASES) as Basis[];
 const COLUMNS = "key, kind, cluster, name, part, text, reported, counts, sum";
 
 /**
- * Reads the database, each function with one statement. An entry with a damaged row is left out, and reported: the writer marks its cluster as damaged. Entries
- * of all clusters are read, whatever their state: the caller knows from `clusters` which count.
+ * Reads the database, each function with one statement. An entry with a damaged row is left out, and
+ * reported: the writer marks its cluster as damaged. Entries of all clusters are read, whatever their state:
+ * the caller knows from `clusters` which count.
  */
 export class Reader {
   readonly #database: Database;
@@ -142,7 +151,8 @@ export class Reader {
   }
 
   /**
-   * Entries of a cluster of one kind in the order of names, gone ones with a rank too. They are read page by page: nothing is held open between two of them.
+   * Entries of a cluster of one kind in the order of names, gone ones with a rank too. They are read page by
+   * page: nothing is held open between two of them.
    * @param namespace of exports, imports or services. Default: all
    */
   *all(cluster: string, kind: Kind, namespace?: string): Generator<EntryRow> {
@@ -178,7 +188,10 @@ export class Reader {
     }
   }
 
-  /** Keys of a cluster's entries of one kind, gone ones with a rank too, in the order of names, page by page. @param namespace default: all */
+  /**
+   * Keys of a cluster's entries of one kind, gone ones with a rank too, in the order of names, page by page.
+   * @param namespace default: all
+   */
   *keysOf(cluster: string, kind: Kind, namespace?: string): Generator<string[]> {
     const sql = `SELECT key, name FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name < ? AND part = 0 ORDER BY name LIMIT ${PAGE}`;
     const [from, to] =
@@ -291,7 +304,10 @@ export class Reader {
     return row && this.#cluster(row);
   }
 
-  /** Whether no row of a cluster is missing, for rows that come from elsewhere: SQLite loses none. Texts are not read. */
+  /**
+   * Whether no row of a cluster is missing, for rows that come from elsewhere: SQLite loses none. Texts are
+   * not read.
+   */
   isWhole({ id, sum, claims = 0 }: ClusterRow): boolean {
     const halves = "SELECT sum(sum & 0xffffff) AS low, sum(sum >> 24) AS high FROM entry WHERE cluster = ?";
     const { low, high } = this.#statement(halves).get(id) as { low: number | null; high: number | null };
@@ -304,7 +320,10 @@ export class Reader {
     return Number(this.#statement("SELECT max(position) AS position FROM log").get()?.position ?? 0);
   }
 
-  /** Changes after a position, in order; undefined where the log does not have them all any more, or has not come so far. */
+  /**
+   * Changes after a position, in order; undefined where the log does not have them all any more, or has not
+   * come so far.
+   */
   changesSince(position: number, limit = PAGE): LogRow[] | undefined {
     const sql =
       "SELECT position, cluster, generation, kind, keys FROM log WHERE position > ? ORDER BY position LIMIT ?";
@@ -464,7 +483,8 @@ export function factsOf(kind: Kind, name: string, value: unknown): Facts {
     case Kind.import: {
       const { managed, ports, endpoints } = value as ImportedService;
       const counted = countEndpoints(ports.length, Object.values(endpoints));
-      // One that the cluster's own worker made has no place in any order. How many there are is up to other clusters: `characters` alone bounds them.
+      // One that the cluster's own worker made has no place in any order. How many there are is up to other
+      // clusters: `characters` alone bounds them.
       const ranked = managed === true ? { reported: null, entries: 0 } : { reported: 0 };
       return { ...nothing, ...counted, key: name, ...ranked };
     }
@@ -504,7 +524,8 @@ function charactersOf(texts: Readonly<Record<string, string>> = {}): number {
 }
 
 /**
- * The parts of an entry before and after a change that tell the difference of its facts: the first one, and those that differ. All, where that is not so.
+ * The parts of an entry before and after a change that tell the difference of its facts: the first one, and
+ * those that differ. All, where that is not so.
  * @returns the values of both
  */
 export function comparedValues(
@@ -521,7 +542,10 @@ export function comparedValues(
   return [entryValue({ texts: before }), entryValue({ texts: after })];
 }
 
-/** Whether each group of endpoints has its ports in both values, as many as in the other one: ports count once for each endpoint. */
+/**
+ * Whether each group of endpoints has its ports in both values, as many as in the other one: ports count once
+ * for each endpoint.
+ */
 function hasSamePorts(kind: Kind, one: unknown, other: unknown): boolean {
   const [known, groups] = [one, other].map((value) => portCounts(kind, value));
   return equalJson({ ...groups, ...known }, { ...known, ...groups });

@@ -22,7 +22,10 @@ export interface ChangedRows {
   readonly claims: Iterable<ClaimRow>;
 }
 
-/** What a change makes of the rows of one cluster. Equal rows become equal rows; written twice it changes nothing more. */
+/**
+ * What a change makes of the rows of one cluster. Equal rows become equal rows; written twice it changes
+ * nothing more.
+ */
 export interface RowChange extends ChangedRows {
   /** What changed, for the log. */
   readonly kind: string;
@@ -30,9 +33,15 @@ export interface RowChange extends ChangedRows {
   readonly cluster: ClusterRow;
   /** All rows that the cluster has go first. */
   readonly isCleared: boolean;
-  /** Keys of entries and of buckets of claims that changed; where rows are cleared, those of the services in which the cluster had a part. */
+  /**
+   * Keys of entries and of buckets of claims that changed; where rows are cleared, those of the services in
+   * which the cluster had a part.
+   */
   readonly keys: readonly string[];
-  /** Whether something changed that concerns more than these keys: the cluster came or went, or has other namespaces, another topology or another zone. */
+  /**
+   * Whether something changed that concerns more than these keys: the cluster came or went, or has other
+   * namespaces, another topology or another zone.
+   */
   readonly isWide: boolean;
   /** How many exports and imports came, went or got another rank. Default: none. */
   readonly ranked?: number | undefined;
@@ -108,8 +117,9 @@ const PREFIX = "loading_";
 const TABLES = ["entry", "claim", "cluster"] as const;
 
 /**
- * Rows that are loaded beside those that are answered from, until `Writer.replace` puts them in their place. Rows may change where they are loaded from meanwhile: when all
- * changes since the load began were written, too, the rows are those after the last one.
+ * Rows that are loaded beside those that are answered from, until `Writer.replace` puts them in their place.
+ * Rows may change where they are loaded from meanwhile: when all changes since the load began were written,
+ * too, the rows are those after the last one.
  */
 export class RowLoad {
   readonly #database: Database;

@@ -11,7 +11,10 @@ export interface ClusterMeta {
   readonly renewedAt: number;
   /** When the lease expires. */
   readonly expiresAt: number;
-  /** The machine's uptime at `renewedAt`, in milliseconds, where it is known: the wall clock may be set before this is read. */
+  /**
+   * The machine's uptime at `renewedAt`, in milliseconds, where it is known: the wall clock may be set before
+   * this is read.
+   */
   readonly uptime?: { readonly boot: string; readonly at: number } | undefined;
   /** What keeps its worker from reading all of the cluster, as last reported; absent if nothing does. */
   readonly degraded?: readonly DegradedSince[] | undefined;
@@ -42,8 +45,10 @@ export interface ClusterRow {
   readonly id: string;
   /**
    * - `live`: until the lease ends by the clock.
-   * - `expired`: the lease ended; its entries stay in the database, and come back with the next renewal, patch or push.
-   * - `removed`: the lease ended, others after it, and its entries went. Ranks are there; the next push must be whole.
+   * - `expired`: the lease ended; its entries stay in the database, and come back with the next renewal,
+   *   patch or push.
+   * - `removed`: the lease ended, others after it, and its entries went. Ranks are there; the next push must
+   *   be whole.
    * - `left`: on purpose, also without ever having come. No entry is there; ranks are.
    * - `damaged`: rows were lost. No entry is there; the next push must be whole.
    * - `arriving`: its first push is not there whole. Nothing of it counts; the next push must be whole.
@@ -56,7 +61,10 @@ export interface ClusterRow {
   readonly totals: Totals;
   /** The sum of the sums of its rows, modulo 2^48. */
   readonly sum: number;
-  /** How many rows of claims it has; absent for none. Their sums differ from gateway to gateway, as positions of the log do. */
+  /**
+   * How many rows of claims it has; absent for none. Their sums differ from gateway to gateway, as positions
+   * of the log do.
+   */
   readonly claims?: number | undefined;
   /** When it was last seen with its exports and imports. */
   readonly seenAt: number;
@@ -74,14 +82,18 @@ export const DATABASE_VERSION = 4;
 const TABLES = ["entry", "claim", "cluster", "log", "happened", "meta"] as const;
 
 /**
- * - `entry`: what clusters report, by the key in which queries are answered (`places.ts`). A large entry has several parts. `text` is JSON, empty
- *   for an entry that is gone and has a rank. `reported` and `counts` are the rank (`ranks.ts`), of part 0. `sum` is that of the row. With row ids: in a
- *   table `WITHOUT ROWID` texts of 1,000 bytes and more go to pages of their own, which takes twice the bytes and three times the CPU to write and to read.
+ * - `entry`: what clusters report, by the key in which queries are answered (`places.ts`). A large entry has
+ *   several parts. `text` is JSON, empty for an entry that is gone and has a rank. `reported` and `counts`
+ *   are the rank (`ranks.ts`), of part 0. `sum` is that of the row. With row ids: in a table `WITHOUT ROWID`
+ *   texts of 1,000 bytes and more go to pages of their own, which takes twice the bytes and three times the
+ *   CPU to write and to read.
  * - `claim`: which addresses clusters report for which services, by 64 neighbours: `Claims` as JSON.
- * - `cluster`: a `ClusterRow` as JSON. `change` grows with every change of a row, also with renewals, which are not in the log.
- * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array, a change of many has several rows; NULL for all keys of the cluster.
- * - `happened`: what of one kind happened to a cluster in one minute, for people: the newest ones of each cluster. `keys` is a JSON array of some services, `at` a
- *   time of the gateway's clock.
+ * - `cluster`: a `ClusterRow` as JSON. `change` grows with every change of a row, also with renewals, which
+ *   are not in the log.
+ * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array, a change of many has
+ *   several rows; NULL for all keys of the cluster.
+ * - `happened`: what of one kind happened to a cluster in one minute, for people: the newest ones of each
+ *   cluster. `keys` is a JSON array of some services, `at` a time of the gateway's clock.
  * - `meta`: single values. `id` is that of this database, no other one has it.
  */
 const CREATE = `
@@ -96,7 +108,10 @@ const CREATE = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `;
 
-/** Creates the tables, or brings those of another version to this one. The only place that changes tables. @returns whether a database of another version was emptied */
+/**
+ * Creates the tables, or brings those of another version to this one. The only place that changes tables.
+ * @returns whether a database of another version was emptied
+ */
 export function migrate(database: Database): boolean {
   return database.atomically(() => {
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
@@ -111,7 +126,10 @@ export function migrate(database: Database): boolean {
   });
 }
 
-/** The statements that create the tables of clusters and their rows. @param prefix of the names of the tables */
+/**
+ * The statements that create the tables of clusters and their rows.
+ * @param prefix of the names of the tables
+ */
 export function createRowTables(prefix: string): string {
   return `
   CREATE TABLE ${prefix}entry (

@@ -25,7 +25,10 @@ export interface StagedEntry {
 /** Valid entries of a cluster, which nothing has been done with. */
 export interface Staged {
   readonly cluster: string;
-  /** `whole`: the cluster has these entries alone. `changes`: it has them instead of those of the same kind and name. */
+  /**
+   * `whole`: the cluster has these entries alone. `changes`: it has them instead of those of the same kind
+   * and name.
+   */
   readonly kind: "whole" | "changes";
   /** By kind and name. */
   readonly entries: ReadonlyMap<Kind, ReadonlyMap<string, StagedEntry>>;
@@ -48,8 +51,9 @@ interface OpenEntry {
 const BEFORE_VALUE = /\s*\[\s*"(?:[^"\\]|\\.)*"\s*,\s*(?:"(?:[^"\\]|\\.)*"\s*,\s*)?/y;
 
 /**
- * Takes the lines of a push one by one, each validated as it comes, and keeps them as texts. Lines of a whole state that the database has already are not
- * validated again. The cluster must not change while changes are staged; while a whole state is staged it may.
+ * Takes the lines of a push one by one, each validated as it comes, and keeps them as texts. Lines of a whole
+ * state that the database has already are not validated again. The cluster must not change while changes are
+ * staged; while a whole state is staged it may.
  */
 export class Stage {
   readonly #cluster: string;
@@ -66,7 +70,10 @@ export class Stage {
   #last: OpenEntry | undefined;
   #line = 0;
 
-  /** @param onName called with each further name of a kind, also of entries that go, and how many there are; may throw */
+  /**
+   * @param onName called with each further name of a kind, also of entries that go, and how many there are;
+   * may throw
+   */
   constructor(
     reader: Pick<Reader, "entry">,
     cluster: string,
@@ -138,7 +145,10 @@ export class Stage {
     entry.failed = this.#issues.length > issues;
   }
 
-  /** Holds as text what was parsed of the entry before: an entry of which more lines come later stays parsed, whatever comes in between. */
+  /**
+   * Holds as text what was parsed of the entry before: an entry of which more lines come later stays parsed,
+   * whatever comes in between.
+   */
   #leave(): void {
     if (this.#last === undefined || this.#last.wasClosed || this.#last.failed) return;
     this.#last.draft.close();
@@ -154,7 +164,10 @@ export class Stage {
     return { draft, same, lines: 0, facts: undefined, failed: false, wasClosed: false };
   }
 
-  /** Takes the lines so far, which the database has, as if they were new: what follows is something else than there. */
+  /**
+   * Takes the lines so far, which the database has, as if they were new: what follows is something else than
+   * there.
+   */
   #validateSame(kind: Kind, path: readonly string[], entry: OpenEntry): void {
     const { same, lines } = entry;
     entry.same = undefined;

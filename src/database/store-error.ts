@@ -11,12 +11,15 @@ export class StoreError extends Error {
   }
 }
 
-/** What systems call a medium without room: of files (errno(3)), of a Durable Object's SQLite; and a day's allowance of Cloudflare's free plan that is used up. */
+/**
+ * What systems call a medium without room: of files (errno(3)), of a Durable Object's SQLite; and a day's
+ * allowance of Cloudflare's free plan that is used up.
+ */
 const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL", "DAILY_LIMIT"]);
 
 /**
- * What a client gets if a medium failed: STORE_FULL, or STORE_FAILED with the system's code; what a store says itself stays as it is. Undefined where
- * something else is the matter.
+ * What a client gets if a medium failed: STORE_FULL, or STORE_FAILED with the system's code; what a store
+ * says itself stays as it is. Undefined where something else is the matter.
  */
 export function storeFailure(error: unknown): StoreError | undefined {
   if (isDiskFailure(error)) return error;
@@ -46,7 +49,10 @@ function systemCode(error: unknown): string | undefined {
   return typeof code === "string" && /^E[A-Z0-9]+$/.test(code) ? code : sqliteCode(error);
 }
 
-/** What SQLite says of its codes (sqlite3.c, `sqlite3ErrStr`): Deno has no number for most of them. The last one is of Durable Objects. */
+/**
+ * What SQLite says of its codes (sqlite3.c, `sqlite3ErrStr`): Deno has no number for most of them. The last
+ * one is of Durable Objects.
+ */
 const SQLITE_CODES: readonly (readonly [text: string, code: string])[] = [
   ["database is locked", "SQLITE_BUSY"],
   ["attempt to write a readonly database", "SQLITE_READONLY"],

@@ -15,9 +15,15 @@ export { DamagedCluster, type Event, StaleChange } from "./row-planner.ts";
 export interface Applied {
   /** Of the log after it. */
   readonly position: number;
-  /** Keys of entries and of buckets of claims that changed; of a cluster that left, those of its exports and imports, which the log does not name. */
+  /**
+   * Keys of entries and of buckets of claims that changed; of a cluster that left, those of its exports and
+   * imports, which the log does not name.
+   */
   readonly keys: readonly string[];
-  /** Whether something changed that concerns more than these keys: the cluster came or went, or has other namespaces, another topology or another zone. */
+  /**
+   * Whether something changed that concerns more than these keys: the cluster came or went, or has other
+   * namespaces, another topology or another zone.
+   */
   readonly isWide: boolean;
   /** The cluster afterwards. */
   readonly cluster: ClusterRow;
@@ -31,7 +37,10 @@ export interface LogMark {
   readonly id: string;
 }
 
-/** Keys of a row of the log. A change of more has several rows; in a log that several gateways share each change has one, without keys. */
+/**
+ * Keys of a row of the log. A change of more has several rows; in a log that several gateways share each
+ * change has one, without keys.
+ */
 const MOST_KEYS = 1000;
 /** Changes that the log keeps, at least. */
 const LOG_ROWS = 10_000;
@@ -53,7 +62,10 @@ export class Writer {
   readonly #now: () => number;
   #latest = 0;
 
-  /** @param onDamage called for each cluster whose own row is damaged; `damage` has been applied to it @param now the gateway's clock, for the log */
+  /**
+   * @param onDamage called for each cluster whose own row is damaged; `damage` has been applied to it
+   * @param now the gateway's clock, for the log
+   */
   constructor(database: Database, onDamage: (damage: Damage) => void, now: () => number = Date.now) {
     this.#database = database;
     this.#now = now;
@@ -107,8 +119,9 @@ export class Writer {
   }
 
   /**
-   * Applies a change in steps: a large one in several transactions, each with whole entries. Other clusters may change meanwhile. When it throws, some of it may be there: then the
-   * cluster's next push must be whole.
+   * Applies a change in steps: a large one in several transactions, each with whole entries. Other clusters
+   * may change meanwhile. When it throws, some of it may be there: then the cluster's next push must be
+   * whole.
    * @throws {StaleChange} @throws {Error} of the host, where the disk fails
    */
   *applyInSteps(change: Change): Generator<Applied> {
@@ -134,12 +147,20 @@ export class Writer {
     return "entries" in change ? this.planner.push(change) : this.planner.event(change);
   }
 
-  /** Applies what a change makes of rows, planned by this gateway or another one. @param mark where a shared log has it */
+  /**
+   * Applies what a change makes of rows, planned by this gateway or another one.
+   * @param mark where a shared log has it
+   */
   write(change: RowChange, mark: LogMark): Applied {
     return this.#write(() => change, mark);
   }
 
-  /** Has the database have what was loaded, and nothing else. @param log which shared log that is of @param mark up to where @param founding its first day, as JSON */
+  /**
+   * Has the database have what was loaded, and nothing else.
+   * @param log which shared log that is of
+   * @param mark up to where
+   * @param founding its first day, as JSON
+   */
   replace(load: RowLoad, log: string, mark: LogMark, founding: string | undefined): void {
     this.#database.atomically(() => {
       load.moveInto(this.#database);
@@ -154,7 +175,10 @@ export class Writer {
     this.#readLatest();
   }
 
-  /** The newest entry of a shared log that was applied; its position is another one than the reader's after a change that no entry made. */
+  /**
+   * The newest entry of a shared log that was applied; its position is another one than the reader's after a
+   * change that no entry made.
+   */
   get mark(): LogMark {
     return JSON.parse(this.reader.meta("entry") ?? '{"position":0,"id":""}');
   }
@@ -263,7 +287,10 @@ function partsOf(entries: readonly EntryChange[]): readonly (readonly EntryChang
   return parts;
 }
 
-/** How many addresses of endpoints a change claims or gives up, at most: with another rank all have another basis. */
+/**
+ * How many addresses of endpoints a change claims or gives up, at most: with another rank all have another
+ * basis.
+ */
 function claimsOf({ before, after }: EntryChange): number {
   const isRankedAlike = (before?.counts ?? null) === (after?.counts ?? null);
   const [old, now] = [before?.texts ?? [], after?.texts ?? []];

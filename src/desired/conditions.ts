@@ -4,7 +4,10 @@ import type { DesiredCondition } from "../snapshot/desired-line.ts";
 import type { ExportedService, Finding } from "../snapshot/schema.ts";
 import type { Reach } from "./desired-service.ts";
 
-/** Reasons of findings with which a worker says that it can export nothing (KEP-1645, Service Types), as reasons of the condition Valid. */
+/**
+ * Reasons of findings with which a worker says that it can export nothing (KEP-1645, Service Types), as
+ * reasons of the condition Valid.
+ */
 export const INVALID_REASONS = ["NoService", "InvalidServiceType"] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number];
 
@@ -25,8 +28,9 @@ const MOST_CONFLICTS = 20;
 const MOST_LISTED = 10;
 
 /**
- * The conditions of a cluster's ServiceExport (KEP-1645, Exporting Services; reasons of the MCS API v0.5.2). Undefined where the cluster has no such
- * export. Each exporter of a service in conflict has the condition, the one whose values count, too.
+ * The conditions of a cluster's ServiceExport (KEP-1645, Exporting Services; reasons of the MCS API v0.5.2).
+ * Undefined where the cluster has no such export. Each exporter of a service in conflict has the condition,
+ * the one whose values count, too.
  */
 export function deriveConditions(facts: ExportFacts): readonly DesiredCondition[] | undefined {
   const { clusterId, reach, parts, declared, conflicts, invalid } = facts;
@@ -66,7 +70,9 @@ function readiness(
     : notReady("The Service cannot be exported.");
 }
 
-/** Ready of an export that other clusters have no address for. Headless services have their pods' addresses. */
+/**
+ * Ready of an export that other clusters have no address for. Headless services have their pods' addresses.
+ */
 function whyUnreachable(
   { headless, serviceType, nodes, loadBalancer = [], externalIPs = [] }: ExportedService,
   reach: Reach,

@@ -15,7 +15,10 @@ import { encodeUtf8 } from "../snapshot/lines/json-syntax.ts";
 import { sha256Of } from "../snapshot/parse.ts";
 import type { Endpoint, EndpointPort, ExportedService, ServicePort } from "../snapshot/schema.ts";
 
-/** By which addresses other clusters reach the endpoints of an exporter: those of pods, of its load balancers, or of its nodes. */
+/**
+ * By which addresses other clusters reach the endpoints of an exporter: those of pods, of its load balancers,
+ * or of its nodes.
+ */
 export type Reach = "pods" | "loadBalancers" | "nodes";
 
 /** A slice of an exporter. */
@@ -34,8 +37,9 @@ export interface DesiredService {
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
- * The objects of a service in each importing cluster (KEP-1645, Importing Services): they follow from the merged service that queries are answered
- * from. Undefined where no cluster exports it: what importers report is in the clusters already.
+ * The objects of a service in each importing cluster (KEP-1645, Importing Services): they follow from the
+ * merged service that queries are answered from. Undefined where no cluster exports it: what importers report
+ * is in the clusters already.
  * @param reachOf by which addresses others reach an exporter's endpoints
  */
 export function deriveService(
@@ -53,7 +57,8 @@ export function deriveService(
   const isHeadless = service.type === "Headless";
   const slices = service.exporters.flatMap((clusterId) => {
     const exported = exports.get(clusterId)!;
-    // SRV records of a headless service have the endpoints' own ports, so that none of them reaches another port.
+    // SRV records of a headless service have the endpoints' own ports, so that none of them reaches another
+    // port.
     const names = isHeadless ? OWN_NAMES : sliceNames(exported.ports, ports);
     const portsOf = (given: readonly EndpointPort[]) => slicePorts(given, ports, names);
     return slicesOf(clusterId, exported, portsOf, isHeadless ? "pods" : reachOf(clusterId));
@@ -72,7 +77,10 @@ export function deriveService(
   };
 }
 
-/** A cluster may export any text, and an API server rejects a whole object for one value that it does not know (422). */
+/**
+ * A cluster may export any text, and an API server rejects a whole object for one value that it does not know
+ * (422).
+ */
 const KNOWN_VALUES = {
   sessionAffinity: ["ClientIP", "None"],
   internalTrafficPolicy: ["Cluster", "Local"],
@@ -80,7 +88,9 @@ const KNOWN_VALUES = {
 } as const;
 const LONGEST_AFFINITY_SECONDS = 86_400;
 
-/** The properties of a service with values that an API server takes. A time limit belongs to `ClientIP` alone. */
+/**
+ * The properties of a service with values that an API server takes. A time limit belongs to `ClientIP` alone.
+ */
 function propertiesOf(service: ClustersetService): Partial<DesiredImport> {
   const known = Object.entries(KNOWN_VALUES).flatMap(([name, values]) => {
     const value = service[name as keyof typeof KNOWN_VALUES];
@@ -94,7 +104,10 @@ function propertiesOf(service: ClustersetService): Partial<DesiredImport> {
 
 type Family = DesiredImport["ipFamilies"][number];
 
-/** The families of the exporters' Services, oldest export first; of an exporter that states none, those of its endpoints. */
+/**
+ * The families of the exporters' Services, oldest export first; of an exporter that states none, those of its
+ * endpoints.
+ */
 function familiesOf({ declarations }: DeclaredService, slices: readonly ExporterSlice[]): Family[] {
   const families = declarations.flatMap(({ clusterId, ipFamilies }) =>
     ipFamilies.length > 0
@@ -175,7 +188,10 @@ export interface NamedSlice {
 
 /** Endpoints of a slice at most. */
 const MOST_ENDPOINTS = 100;
-/** Bits of a hash in the name of a slice at most: enough for millions of endpoints. More in one place differ by their order. */
+/**
+ * Bits of a hash in the name of a slice at most: enough for millions of endpoints. More in one place differ
+ * by their order.
+ */
 const MOST_BITS = 16;
 
 interface Placed {
@@ -186,9 +202,10 @@ interface Placed {
 }
 
 /**
- * Endpoints of one exporter with the same ports, in slices. Which slice an endpoint is in follows from its address and host name: a slice with too many is
- * split by the next bit of their hash. So a changed endpoint changes one slice, and equal endpoints give equal slices in whatever order they came.
- * Addresses that no EndpointSlice may hold are left out.
+ * Endpoints of one exporter with the same ports, in slices. Which slice an endpoint is in follows from its
+ * address and host name: a slice with too many is split by the next bit of their hash. So a changed endpoint
+ * changes one slice, and equal endpoints give equal slices in whatever order they came. Addresses that no
+ * EndpointSlice may hold are left out.
  */
 function sliceEndpoints(ports: readonly SlicePort[], endpoints: Iterable<Endpoint>): NamedSlice[] {
   const byKey = { IPv4: new Map<string, Placed>(), IPv6: new Map<string, Placed>() };
@@ -236,7 +253,9 @@ function* split(
       yield [`${own}-${from / MOST_ENDPOINTS}`, sorted.slice(from, from + MOST_ENDPOINTS)];
 }
 
-/** An endpoint with the members that differ from the defaults, without a host name that an API server rejects. */
+/**
+ * An endpoint with the members that differ from the defaults, without a host name that an API server rejects.
+ */
 function plain({ hostname, ready, serving, terminating, zone }: Endpoint, address: string): Endpoint {
   return {
     address,
@@ -263,7 +282,10 @@ function unite(one: Endpoint, other: Endpoint): Endpoint {
   );
 }
 
-/** API servers reject slices with loopback, link-local and multicast addresses (discovery.k8s.io/v1, validation). */
+/**
+ * API servers reject slices with loopback, link-local and multicast addresses (discovery.k8s.io/v1,
+ * validation).
+ */
 function isSpecial(bytes: Uint8Array): boolean {
   const [first = 0, second = 0] = bytes;
   if (bytes.length === 4)
@@ -282,7 +304,10 @@ function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Bytes of all annotations of an object that an API server takes; a fourth of it is left to others. Labels have the same bound. */
+/**
+ * Bytes of all annotations of an object that an API server takes; a fourth of it is left to others. Labels
+ * have the same bound.
+ */
 const MOST_PAIR_BYTES = 192 * 1024;
 
 /** What tells controllers and the dataplane how to treat an object: exports must not set it. */
@@ -291,7 +316,10 @@ const RESERVED =
 
 type Pairs = Readonly<Record<string, string>>;
 
-/** The first exported labels or annotations by key that an API server takes, without those that controllers go by. */
+/**
+ * The first exported labels or annotations by key that an API server takes, without those that controllers go
+ * by.
+ */
 function pick(pairs: Pairs, isValid: (value: string) => boolean): Record<string, string> {
   const picked: Record<string, string> = {};
   let bytes = 0;
@@ -322,7 +350,10 @@ function withProtocol<Port extends EndpointPort>(port: Port): Port {
   return protocol === port.protocol ? port : { ...port, protocol };
 }
 
-/** The ports of a ServiceImport: the union, field by field, without what the youngest exports add to more than a line takes. */
+/**
+ * The ports of a ServiceImport: the union, field by field, without what the youngest exports add to more than
+ * a line takes.
+ */
 function importPorts({ ports }: Pick<ClustersetService, "ports">): ServicePort[] {
   return ports
     .filter(isUsable)
@@ -336,9 +367,10 @@ function importPorts({ ports }: Pick<ClustersetService, "ports">): ServicePort[]
 }
 
 /**
- * By the names of an exporter's ports the names that its slices have for them: those of the union's port in which they are, by name, otherwise by number and
- * protocol (KEP-1645, Service Port). kube-proxy goes by the name alone: there are none where the union has the name with another number or protocol, so that
- * the exporter's endpoints do not get what is for that port.
+ * By the names of an exporter's ports the names that its slices have for them: those of the union's port in
+ * which they are, by name, otherwise by number and protocol (KEP-1645, Service Port). kube-proxy goes by the
+ * name alone: there are none where the union has the name with another number or protocol, so that the
+ * exporter's endpoints do not get what is for that port.
  */
 function sliceNames(
   exported: readonly ServicePort[],
@@ -362,7 +394,8 @@ function sliceNames(
 }
 
 /**
- * The ports of a slice, sorted by name: usable ones, each name once, with the `appProtocol` of the union's port.
+ * The ports of a slice, sorted by name: usable ones, each name once, with the `appProtocol` of the union's
+ * port.
  * @param names those that the slice's ports get in place of their own ones
  */
 function slicePorts(

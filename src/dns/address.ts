@@ -56,8 +56,8 @@ function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
 }
 
 /**
- * The bytes of an address that an A or AAAA record can hold. Undefined for text that is not an address, for the
- * unspecified address, and for IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2).
+ * The bytes of an address that an A or AAAA record can hold. Undefined for text that is not an address, for
+ * the unspecified address, and for IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2).
  */
 export function usableAddress(text: string): Uint8Array | undefined {
   const bytes = parseAddress(text);
@@ -114,7 +114,10 @@ export interface AddressRange {
 
 const MAPPED = /^::ffff:(?=\d+\.)/i;
 
-/** Reads `10.0.0.0/8`, `fd00::/8` or a single address; undefined for anything else, also if a bit after the prefix is set. */
+/**
+ * Reads `10.0.0.0/8`, `fd00::/8` or a single address; undefined for anything else, also if a bit after the
+ * prefix is set.
+ */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const match = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text);
   const address = match === null ? undefined : parseAddress(match[1]!);
@@ -137,7 +140,10 @@ export function parseAddressRanges(texts: readonly string[]): AddressRange[] {
   });
 }
 
-/** The bytes of a socket's address. IPv4 in IPv6 (`::ffff:127.0.0.1`) becomes IPv4; an interface (`%eth0`) is ignored. */
+/**
+ * The bytes of a socket's address. IPv4 in IPv6 (`::ffff:127.0.0.1`) becomes IPv4; an interface (`%eth0`) is
+ * ignored.
+ */
 export function readSocketAddress(text: string): Uint8Array | undefined {
   return parseAddress(text.replace(MAPPED, "").replace(/%.*$/, ""));
 }
@@ -217,8 +223,8 @@ function readInAddrArpa(name: Uint8Array, end: number, into: Uint8Array): 0 | 4 
 }
 
 /**
- * Whether a folded wire name is above the reverse names of addresses: `arpa`, `in-addr.arpa` or `ip6.arpa`, or the first bytes or nibbles of an
- * address before them.
+ * Whether a folded wire name is above the reverse names of addresses: `arpa`, `in-addr.arpa` or `ip6.arpa`,
+ * or the first bytes or nibbles of an address before them.
  */
 export function isAboveReverseNames(name: Uint8Array, length: number): boolean {
   return endsWith(name, length, ARPA) && ABOVE_REVERSE_NAMES.test(formatName(name));
@@ -233,9 +239,9 @@ export function formatReverseName(address: Uint8Array): string {
 }
 
 /**
- * Reads the address that the first label of a folded wire name spells with dashes: `10-0-0-1`, or `2001-db8--1` for
- * IPv6 (DNS-based service discovery 1.0.1, section 2.6; IPv6 as CoreDNS does). Undefined for anything else, also for
- * IPv4-mapped addresses.
+ * Reads the address that the first label of a folded wire name spells with dashes: `10-0-0-1`, or
+ * `2001-db8--1` for IPv6 (DNS-based service discovery 1.0.1, section 2.6; IPv6 as CoreDNS does). Undefined
+ * for anything else, also for IPv4-mapped addresses.
  */
 export function readPodLabel(name: Uint8Array): Uint8Array | undefined {
   const label = String.fromCharCode(...name.subarray(1, 1 + name[0]!));

@@ -1,4 +1,7 @@
-/** Reads a body of unknown length. Undefined if it has more than `most` bytes: then the iteration ends, which closes a stream. */
+/**
+ * Reads a body of unknown length. Undefined if it has more than `most` bytes: then the iteration ends, which
+ * closes a stream.
+ */
 export async function readAtMost(
   body: AsyncIterable<Uint8Array> | null,
   most: number,

@@ -1,11 +1,14 @@
-/** The most changed characters of a text that was meant; of short texts one, since everything is near them. */
+/**
+ * The most changed characters of a text that was meant; of short texts one, since everything is near them.
+ */
 export function mostChanges(wanted: string): number {
   return wanted.length < 4 ? 1 : 2;
 }
 
 /**
- * The least number of inserted, deleted, replaced or swapped neighbouring characters that make one text of another (optimal string alignment), or
- * `most + 1` where there are more. Costs at most the product of both lengths.
+ * The least number of inserted, deleted, replaced or swapped neighbouring characters that make one text of
+ * another (optimal string alignment), or `most + 1` where there are more. Costs at most the product of both
+ * lengths.
  */
 export function editDistance(one: string, other: string, most: number): number {
   if (Math.abs(one.length - other.length) > most) return most + 1;

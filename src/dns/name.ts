@@ -58,7 +58,9 @@ export function parseName(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(bytes);
 }
 
-/** Writes an uncompressed wire name in master-file form with the trailing dot, and escapes special characters. */
+/**
+ * Writes an uncompressed wire name in master-file form with the trailing dot, and escapes special characters.
+ */
 export function formatName(wire: Uint8Array, start = 0): string {
   if (wire[start] === 0) return ".";
   let text = "";
@@ -95,7 +97,10 @@ export function countLabels(wire: Uint8Array): number {
 
 /** A name as lookups compare it. It is immutable and independent of the message that it was read from. */
 export interface FoldedName {
-  /** Wire form with the root byte, letters in lower case (RFC 4343); then one byte per label: the offset where the label starts. */
+  /**
+   * Wire form with the root byte, letters in lower case (RFC 4343); then one byte per label: the offset where
+   * the label starts.
+   */
   readonly bytes: Uint8Array;
   /** Length of the wire form. */
   readonly length: number;
@@ -109,7 +114,10 @@ export interface ZoneName {
   readonly labels: number;
 }
 
-/** Reads the name at an offset of a message; undefined if it is malformed, cut off or compressed. If `readName` can read it too, both agree. */
+/**
+ * Reads the name at an offset of a message; undefined if it is malformed, cut off or compressed. If
+ * `readName` can read it too, both agree.
+ */
 export function readFoldedName(message: Uint8Array, start: number): FoldedName | undefined {
   const { length: available } = message;
   let at = start;

@@ -35,8 +35,8 @@ const DNAME = 39;
 const CAA = 257;
 
 /**
- * A record's RDATA in the form of zone files (RFC 1035 section 5.1); types other than those of RFC 1035, AAAA, SRV, DNAME and
- * CAA in the form that every type has (RFC 3597 section 5).
+ * A record's RDATA in the form of zone files (RFC 1035 section 5.1); types other than those of RFC 1035,
+ * AAAA, SRV, DNAME and CAA in the form that every type has (RFC 3597 section 5).
  * @throws {MessageError} if the data does not have the form of its type
  */
 export function formatRdata(message: Uint8Array, { type, dataStart, end }: RecordPlace): string {

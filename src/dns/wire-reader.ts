@@ -27,8 +27,9 @@ export function readLong(message: Uint8Array, at: number): number {
 }
 
 /**
- * Reads the name at an offset of a message (RFC 1035 section 4.1.4). Each compression pointer must point before the name, before
- * the previous pointer, and behind the header; so every name ends. Labels of more than 63 bytes and names of more than 255 are malformed.
+ * Reads the name at an offset of a message (RFC 1035 section 4.1.4). Each compression pointer must point
+ * before the name, before the previous pointer, and behind the header; so every name ends. Labels of more
+ * than 63 bytes and names of more than 255 are malformed.
  * @param into receives the name uncompressed, case kept, with the root byte; 255 bytes are enough
  * @returns the offset after the name in the message, or -1 if it is malformed or cut off
  */
@@ -73,7 +74,10 @@ export function readRecord(message: Uint8Array, start: number): RecordPlace | un
   };
 }
 
-/** Where the EDNS option at an offset ends (RFC 6891 section 6.1.2), with 4 bytes of code and length; -1 if `end` cuts it off. */
+/**
+ * Where the EDNS option at an offset ends (RFC 6891 section 6.1.2), with 4 bytes of code and length; -1 if
+ * `end` cuts it off.
+ */
 export function optionEnd(message: Uint8Array, at: number, end: number): number {
   if (at + OPTION_HEADER_BYTES > end) return -1;
   const next = at + OPTION_HEADER_BYTES + readWord(message, at + 2);

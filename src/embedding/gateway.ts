@@ -1,4 +1,7 @@
-/** `clusterset-doh`: a gateway as a Hono application, on every host that has `fetch`, `Request` and `Response`. */
+/**
+ * `clusterset-doh`: a gateway as a Hono application, on every host that has `fetch`, `Request` and
+ * `Response`.
+ */
 import type * as z from "zod";
 
 export type { Client } from "../access/client.ts";
@@ -26,8 +29,8 @@ import { type Clock, createSteadyClock, systemClock } from "../gateway/clock.ts"
 export { createSteadyClock, systemClock, VERSION };
 
 /**
- * The settings of the config file that are not about its server (docs/reference/configuration.md). `access` is needed: a library
- * does not know which network its host listens on.
+ * The settings of the config file that are not about its server (docs/reference/configuration.md). `access`
+ * is needed: a library does not know which network its host listens on.
  */
 export type GatewaySettings = z.input<typeof EdgeConfig> &
   Required<Pick<z.input<typeof EdgeConfig>, "access">>;
@@ -41,17 +44,22 @@ export interface GatewayOptions {
   /** Default: no cluster may push. */
   readonly pushCredentials?: readonly PushCredential[];
   /**
-   * What the host knows about the sender of a request; limits and rules by address need the address. Default: nothing.
-   * Hono's `getConnInfo` has the address on most hosts.
+   * What the host knows about the sender of a request; limits and rules by address need the address. Default:
+   * nothing. Hono's `getConnInfo` has the address on most hosts.
    */
   readonly client?: (context: Context) => Partial<Client>;
   /** Default: lines of JSON on the console. */
   readonly log?: Log;
-  /** What leases run on. Default: the wall clock. A process that lives takes `createSteadyClock()`, which cannot be set. */
+  /**
+   * What leases run on. Default: the wall clock. A process that lives takes `createSteadyClock()`, which
+   * cannot be set.
+   */
   readonly clock?: Clock;
 }
 
-/** A gateway within a program. It holds snapshots in memory: after a restart the sync workers push them again. */
+/**
+ * A gateway within a program. It holds snapshots in memory: after a restart the sync workers push them again.
+ */
 export interface EmbeddedGateway {
   /** Takes every path: `own.route("/", gateway.app)` after the program's own routes. */
   readonly app: Hono;

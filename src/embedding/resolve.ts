@@ -42,7 +42,10 @@ export interface ResolvedAnswer {
 /** Services whose names are kept once they were compiled, and names without a service. */
 const MOST_KEPT = 10_000;
 
-/** The names of some snapshots: they never change. A service is compiled when a query first needs it; the properties compile all services once. */
+/**
+ * The names of some snapshots: they never change. A service is compiled when a query first needs it; the
+ * properties compile all services once.
+ */
 export interface CompiledClusterset {
   /** How many services have names. */
   readonly services: number;
@@ -57,7 +60,9 @@ export interface CompiledClusterset {
   resolve(query: Uint8Array, options?: ResolveOptions): ResolvedAnswer | undefined;
 }
 
-/** What has to be known besides snapshots: zones, TTLs in seconds, federations. Default: `clusterset.local`. */
+/**
+ * What has to be known besides snapshots: zones, TTLs in seconds, federations. Default: `clusterset.local`.
+ */
 export type CompileOptions = Partial<
   Pick<ZoneOptions, "zones" | "ttl" | "negativeTtl" | "serial" | "federations">
 >;

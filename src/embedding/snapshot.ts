@@ -1,4 +1,7 @@
-/** `clusterset-doh/snapshot`: what a sync worker reports of its cluster, as a zod schema, and as the body of a push. */
+/**
+ * `clusterset-doh/snapshot`: what a sync worker reports of its cluster, as a zod schema, and as the body of a
+ * push.
+ */
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 
 export type { SnapshotPatch } from "../snapshot/lines/patch-line.ts";

@@ -36,8 +36,8 @@ const NOT_MERGED =
   "This host answers from compiled zones: who decides a service's properties, conflicts, findings and similar names are known to the primary.";
 
 /**
- * Explains an answer: which clusters its records come from and until when, who decides the service's properties, and what was perhaps meant where
- * there is no answer, in steps. Looks at nothing but the source.
+ * Explains an answer: which clusters its records come from and until when, who decides the service's
+ * properties, and what was perhaps meant where there is no answer, in steps. Looks at nothing but the source.
  * @throws {NameError} for a malformed name
  */
 export function* explain(source: ExplainSource, question: AnsweredQuestion): Steps<Explanation> {

@@ -110,7 +110,10 @@ export const NOT_READY: Explanation = {
   records: [],
 };
 
-/** What a world has at a name: the clusters that the RRset of a type depends on, empty for none; undefined where there is no such RRset. */
+/**
+ * What a world has at a name: the clusters that the RRset of a type depends on, empty for none; undefined
+ * where there is no such RRset.
+ */
 export type ServedName = (type: number) => readonly string[] | undefined;
 
 /** The folded form of a name in text. @throws {NameError} */
@@ -139,7 +142,9 @@ export function servedName(
   };
 }
 
-/** The clusters that a PTR record depends on; undefined where no name has the address, or it is not in memory. */
+/**
+ * The clusters that a PTR record depends on; undefined where no name has the address, or it is not in memory.
+ */
 function reverseClusters(world: World, name: FoldedName, view: number): readonly string[] | undefined {
   const into = new Uint8Array(16);
   const length = readReverseName(name.bytes, name.length, into);

@@ -31,7 +31,10 @@ interface Near extends Suggestion {
   readonly key?: string;
 }
 
-/** The zone that a name out of zone may mean, and the form that a name in the zone may lack. @param labels of the whole name, in lower case */
+/**
+ * The zone that a name out of zone may mean, and the form that a name in the zone may lack.
+ * @param labels of the whole name, in lower case
+ */
 export function nearZones(labels: readonly string[], known: KnownNames): Suggestion[] {
   const { frame, view } = known;
   const near: Near[] = [];
@@ -94,12 +97,15 @@ function best(near: readonly Near[], known?: KnownNames): Suggestion[] {
 }
 
 /**
- * The most names that are compared for one question: with more services, some near names are not found. 20,000 that are all near took
- * 94 ms on a busy machine, and 20,000 others 1.4 ms.
+ * The most names that are compared for one question: with more services, some near names are not found.
+ * 20,000 that are all near took 94 ms on a busy machine, and 20,000 others 1.4 ms.
  */
 const MOST_COMPARED = 5000;
 
-/** Services with a similar name or namespace, or with both swapped, or of the name in another namespace. @param zone with the trailing dot */
+/**
+ * Services with a similar name or namespace, or with both swapped, or of the name in another namespace.
+ * @param zone with the trailing dot
+ */
 export function nearServices(
   { namespace, name, below }: NamedService,
   zone: string,
@@ -148,7 +154,10 @@ export function servicesIn(namespace: string, known: KnownNames): Suggestion[] {
   }));
 }
 
-/** Of the labels below a service, those that are spelt almost like the given ones; without any, the first ones. */
+/**
+ * Of the labels below a service, those that are spelt almost like the given ones; without any, the first
+ * ones.
+ */
 export function nearPrefixes(
   wanted: string,
   prefixes: readonly string[],

@@ -56,8 +56,8 @@ export function labelsOf(name: FoldedName, count: number): string[] {
 }
 
 /**
- * `<below>.<service>.<ns>.svc` in the clusterset zone, `<below>.<service>.<ns>.<federation>.svc[.<place>]` in a federation's. The names of a
- * cluster's own zone belong to its own Services.
+ * `<below>.<service>.<ns>.svc` in the clusterset zone, `<below>.<service>.<ns>.<federation>.svc[.<place>]` in
+ * a federation's. The names of a cluster's own zone belong to its own Services.
  */
 function serviceOf(key: TreeKey, labels: readonly string[]): NamedService | undefined {
   const isFederation = key.startsWith("federation:");

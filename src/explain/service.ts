@@ -67,9 +67,15 @@ interface ExplainedAccount {
   readonly omitted: readonly string[];
 }
 
-/** Ports, endpoints and addresses of a service that is explained record by record: one with 9000 took 236 ms on a busy machine. */
+/**
+ * Ports, endpoints and addresses of a service that is explained record by record: one with 9000 took 236 ms
+ * on a busy machine.
+ */
 const MOST_SIZE = 5000;
-/** Characters of what clusters report of a service with about as many: a larger one is not merged to be explained. */
+/**
+ * Characters of what clusters report of a service with about as many: a larger one is not merged to be
+ * explained.
+ */
 const MOST_CHARACTERS = 1024 * 1024;
 const TOO_LARGE = {
   omitted: [
@@ -92,7 +98,10 @@ const SERVICE_TYPES: ReadonlySet<number> = new Set([RecordType.A, RecordType.AAA
 /** Returns the clusters that report a record of an answer; undefined where that is not known. */
 type ReportersOf = (record: Pick<ExplainedRecord, "type" | "data">) => readonly string[] | undefined;
 
-/** Which clusters report the records of a name in the clusterset zone; undefined for other names. @param type of the question */
+/**
+ * Which clusters report the records of a name in the clusterset zone; undefined for other names.
+ * @param type of the question
+ */
 function reportersOf(
   account: ServiceAccount,
   { key, service, zone }: Subject,
@@ -114,7 +123,8 @@ function reportersOf(
 type Reported = readonly [data: string, clusterId: string];
 
 /**
- * What clusters report for a name (multicluster DNS specification 1.0.0, sections 2.3 and 2.4). That may be more than the name has.
+ * What clusters report for a name (multicluster DNS specification 1.0.0, sections 2.3 and 2.4). That may be
+ * more than the name has.
  * @param prefix the labels before the service's name, in lower case @param own the service's name
  */
 function* reportedRecords(
@@ -201,7 +211,10 @@ const ADJUSTED: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>> =
 /** The longest value that is shown, in UTF-16 code units: annotations may hold 256 KiB. */
 const MOST_VALUE = 256;
 
-/** A service, who decides which of its properties, and why. @param view the name of a view; undefined for outside */
+/**
+ * A service, who decides which of its properties, and why.
+ * @param view the name of a view; undefined for outside
+ */
 function explainService(
   { service, parts, declared, likeOutside }: ServiceAccount,
   view: string | undefined,
@@ -361,8 +374,9 @@ function leftOut(findings: readonly ClusterFinding[]): Verdict {
 }
 
 /**
- * What explanations say of merged services, by the functions that merge them. Hosts that merge give it to the explanation, so that it does not
- * reach those that only have compiled zones: a Worker's bundle is 3 KB smaller, compressed, without it.
+ * What explanations say of merged services, by the functions that merge them. Hosts that merge give it to the
+ * explanation, so that it does not reach those that only have compiled zones: a Worker's bundle is 3 KB
+ * smaller, compressed, without it.
  */
 export const SERVICE_EXPLAINER = { accountOf, explainService, reportersOf, judgeMissing, servicesIn };
 export type ServiceExplainer = typeof SERVICE_EXPLAINER;

@@ -6,7 +6,10 @@ import { FindingCollector } from "./findings.ts";
 /** Findings that are reported of a cluster: a gateway accepts 12,000 by default (`limits.findings`). */
 export const MOST_FINDINGS = 10_000;
 
-/** All findings about a cluster's objects. Where they are too many, each namespace has a share in those of the state, the first by key. */
+/**
+ * All findings about a cluster's objects. Where they are too many, each namespace has a share in those of the
+ * state, the first by key.
+ */
 export class BoundedFindings {
   readonly #state: ExtractedState;
   /** By namespace, "" for the cluster itself, and by key. */
@@ -63,7 +66,10 @@ export class BoundedFindings {
   }
 }
 
-/** How many of each group there may be, so that there are no more than `most`: at least one, and no bound where all fit. */
+/**
+ * How many of each group there may be, so that there are no more than `most`: at least one, and no bound
+ * where all fit.
+ */
 function shareOf(sizes: readonly number[], most: number): number {
   if (sizes.reduce((sum, size) => sum + size, 0) <= most) return Number.POSITIVE_INFINITY;
   let [left, groups] = [most, sizes.length];

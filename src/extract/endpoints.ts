@@ -208,7 +208,8 @@ function isTextUpTo(value: unknown, most: number): boolean {
   return value === undefined || value === null || (typeof value === "string" && value.length <= most);
 }
 
-// A name that no API server accepts is escaped in parentheses, so that keys have no white space and stay distinct.
+// A name that no API server accepts is escaped in parentheses, so that keys have no white space and stay
+// distinct.
 function portKey({ name, protocol, port }: EndpointPort): string {
   return `${name === "" ? "(unnamed)" : keyPart(name)}/${keyPart(protocol)}/${port}`;
 }

@@ -69,7 +69,10 @@ export interface ExtractOptions {
   readonly nodeAddresses?: NodeAddressType | undefined;
 }
 
-/** Keeps a cluster's objects, and the state that they yield. A changed object costs the extraction of its service. */
+/**
+ * Keeps a cluster's objects, and the state that they yield. A changed object costs the extraction of its
+ * service.
+ */
 export class SnapshotAssembler {
   /** Follows the objects with each `refresh`; in between it may have a part of their changes. */
   readonly state: ExtractedState;

@@ -56,7 +56,8 @@ function joinMessages(messages: readonly string[]): string {
   return (listed + more).slice(0, MOST_CHARACTERS);
 }
 
-// Names that no API server accepts are escaped, so that a key has no white space and stays unique in practice.
+// Names that no API server accepts are escaped, so that a key has no white space and stays unique in
+// practice.
 function findingKey({ kind, namespace, name }: FindingSubject, reason: string): string {
   const place = namespace === undefined ? "" : `${escapeName(namespace)}/`;
   return `${kind}/${place}${escapeName(name)}/${reason}`;

@@ -12,8 +12,8 @@ import {
 import type { Report } from "./findings.ts";
 
 /**
- * The parts of Kubernetes objects that this folder reads. Leaves are `unknown` on purpose: the MCS CRDs validate
- * little, and manifests have no validation, so the functions in fields.ts read every leaf.
+ * The parts of Kubernetes objects that this folder reads. Leaves are `unknown` on purpose: the MCS CRDs
+ * validate little, and manifests have no validation, so the functions in fields.ts read every leaf.
  */
 export interface KubernetesObject {
   readonly apiVersion?: unknown;
@@ -119,8 +119,8 @@ export interface ClusterProperty extends KubernetesObject {
 const LONG_NAME = 9;
 
 /**
- * The probably intended `kind` and `apiVersion` of an object. Undefined if the object counts as it is, and if its kind is unrelated to
- * ours: a Service of another API group, such as Knative's, is unrelated.
+ * The probably intended `kind` and `apiVersion` of an object. Undefined if the object counts as it is, and if
+ * its kind is unrelated to ours: a Service of another API group, such as Knative's, is unrelated.
  */
 export function suggestKind(object: KubernetesObject): string | undefined {
   const kind = readText(object.kind);
@@ -160,16 +160,25 @@ export const MULTICLUSTER_SERVICE_NAME_LABEL = "multicluster.kubernetes.io/servi
 /** The label that names the source cluster of an imported EndpointSlice (KEP-1645). */
 export const SOURCE_CLUSTER_LABEL = "multicluster.kubernetes.io/source-cluster";
 
-/** The label that names what made an object, and its value on what the worker makes from the gateway's desired state. */
+/**
+ * The label that names what made an object, and its value on what the worker makes from the gateway's desired
+ * state.
+ */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const OWN_MANAGER = "clusterset-doh";
 
-/** Whether the worker made an object from the gateway's desired state: it says nothing about its cluster that the gateway did not say first. */
+/**
+ * Whether the worker made an object from the gateway's desired state: it says nothing about its cluster that
+ * the gateway did not say first.
+ */
 export function isOwnObject({ metadata }: KubernetesObject): boolean {
   return readLabel(metadata?.labels, MANAGED_BY_LABEL) === OWN_MANAGER;
 }
 
-/** API groups that serve ServiceExport and ServiceImport; if several have an object of one name, the first group wins. */
+/**
+ * API groups that serve ServiceExport and ServiceImport; if several have an object of one name, the first
+ * group wins.
+ */
 export const MULTICLUSTER_GROUPS: readonly string[] = ["multicluster.x-k8s.io", "net.gke.io"];
 /** The API group of ClusterProperty (KEP-2149). */
 export const ABOUT_GROUP = "about.k8s.io";
@@ -234,8 +243,8 @@ export interface SliceOwner {
 }
 
 /**
- * The identity of an object; undefined for kinds that a snapshot does not use, and without a valid name or namespace. As with kubectl,
- * an object without a namespace is in "default".
+ * The identity of an object; undefined for kinds that a snapshot does not use, and without a valid name or
+ * namespace. As with kubectl, an object without a namespace is in "default".
  */
 export function identifyObject(object: KubernetesObject | null | undefined): ObjectIdentity | undefined {
   const known = knownKind(object);
@@ -256,7 +265,9 @@ function knownKind(
   return groups.includes(group) ? { kind, group } : undefined;
 }
 
-/** Why an object of a kind that a snapshot uses has no identity; undefined if it has one, and for other kinds. */
+/**
+ * Why an object of a kind that a snapshot uses has no identity; undefined if it has one, and for other kinds.
+ */
 export function findIdentityProblem(object: KubernetesObject): string | undefined {
   if (knownKind(object) === undefined) return undefined;
   const { name, namespace, generateName } = readMapping(object.metadata);
@@ -268,9 +279,9 @@ export function findIdentityProblem(object: KubernetesObject): string | undefine
 }
 
 /**
- * The owners of a slice. A Service never exports a slice with one of the multicluster labels,
- * although implementations (Cilium, GKE) also label it with their derived Service. A slice that the worker made has
- * no owner. For any other slice without an owner the result names the missing label.
+ * The owners of a slice. A Service never exports a slice with one of the multicluster labels, although
+ * implementations (Cilium, GKE) also label it with their derived Service. A slice that the worker made has no
+ * owner. For any other slice without an owner the result names the missing label.
  */
 export function findSliceOwners(slice: EndpointSlice): {
   readonly owners: readonly SliceOwner[];
@@ -289,7 +300,10 @@ export function findSliceOwners(slice: EndpointSlice): {
     : { owners, missingLabel: fromElsewhere ? MULTICLUSTER_SERVICE_NAME_LABEL : SERVICE_NAME_LABEL };
 }
 
-/** Whether Kubernetes allows the name: a namespace is a DNS label (RFC 1123), other names are path segments of at most 253 characters. */
+/**
+ * Whether Kubernetes allows the name: a namespace is a DNS label (RFC 1123), other names are path segments of
+ * at most 253 characters.
+ */
 export function hasUsableName({ kind, namespace, name }: ObjectIdentity): boolean {
   const label = /^[a-z0-9][-a-z0-9]{0,62}$/;
   if (kind === "Namespace") return label.test(name);

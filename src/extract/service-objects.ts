@@ -61,9 +61,9 @@ export class ServiceObjects {
   }
 
   /**
-   * Extracts again and returns the previous extract; equal parts keep their identity.
-   * `withLocal` adds the part for the cluster's own zone, `nodes` the addresses of nodes. In a namespace that does not exist
-   * the objects are leftovers, and the extract is empty.
+   * Extracts again and returns the previous extract; equal parts keep their identity. `withLocal` adds the
+   * part for the cluster's own zone, `nodes` the addresses of nodes. In a namespace that does not exist the
+   * objects are leftovers, and the extract is empty.
    */
   refresh(namespaceExists: boolean, withLocal: boolean, nodes?: NodeAddresses): ServiceExtract {
     const before = this.extract;
@@ -97,15 +97,16 @@ export class ServiceObjects {
       declaredImport === undefined
         ? undefined
         : importService(namespace, name, declaredImport, this.slices.imported.values(), findings);
-    // As in CoreDNS, every slice with the Service's label counts, with or without a selector, from any cluster.
-    // Findings about a foreign slice belong to its ServiceImport.
+    // As in CoreDNS, every slice with the Service's label counts, with or without a selector, from any
+    // cluster. Findings about a foreign slice belong to its ServiceImport.
     const allEndpoints = () => {
       const own = ownEndpoints();
       const { local, foreign } = this.slices;
       if (foreign.size === 0) return own;
       return mergeSlices([...local.values(), ...foreign.values()], new FindingCollector());
     };
-    // How many Services the control plane derives is up to other clusters, which must not use up this one's limits.
+    // How many Services the control plane derives is up to other clusters, which must not use up this one's
+    // limits.
     const local =
       withLocal && this.service !== undefined && !isOwnObject(this.service)
         ? describeLocalService(namespace, name, this.service, allEndpoints, findings)

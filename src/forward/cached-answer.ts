@@ -22,7 +22,10 @@ export interface TtlBounds {
   readonly maximumNegativeTtlSeconds: number;
 }
 
-/** The TTL of a failure, in seconds: long enough to end a storm, shorter than clients wait (RFC 9520 section 3.2, RFC 2308 section 7). */
+/**
+ * The TTL of a failure, in seconds: long enough to end a storm, shorter than clients wait (RFC 9520 section
+ * 3.2, RFC 2308 section 7).
+ */
 const FAILURE_SECONDS = 5;
 /** The TTL of every record of a stale answer, in seconds (RFC 8767 section 4). */
 const STALE_TTL_SECONDS = 30;
@@ -36,7 +39,10 @@ interface FailedCheck {
   readonly isSilence: boolean;
 }
 
-/** An answer of an upstream. For each client its TTLs count down, and ID, name and OPT record are the client's. */
+/**
+ * An answer of an upstream. For each client its TTLs count down, and ID, name and OPT record are the
+ * client's.
+ */
 export class CachedAnswer {
   /** The name of the upstream; undefined if none answered. */
   readonly upstream: string | undefined;
@@ -51,7 +57,10 @@ export class CachedAnswer {
   readonly #lifetimeSeconds: number;
   readonly #storedAt: number;
 
-  /** @param given the answer of an upstream. Default: no upstream answered. @param now by `performance.now()` */
+  /**
+   * @param given the answer of an upstream. Default: no upstream answered.
+   * @param now by `performance.now()`
+   */
   constructor(given: UpstreamReply | undefined, bounds: TtlBounds, now: number) {
     const { rcode, truncated, extendedError, ...answer } = given?.answer ?? failedAnswer();
     // A view of a larger buffer would keep all of it.
@@ -91,7 +100,10 @@ export class CachedAnswer {
     return !this.isFailure && now < this.#storedAt + this.#lifetimeSeconds * 1000 + mostMilliseconds;
   }
 
-  /** The answer of a resolver to a client's query: with its ID, its case of the name, and an OPT record if it has one; with RA, and without AA and AD. */
+  /**
+   * The answer of a resolver to a client's query: with its ID, its case of the name, and an OPT record if it
+   * has one; with RA, and without AA and AD.
+   */
   answer(message: Uint8Array, query: Query, now: number, isStale: boolean): Answer {
     const answer = this.#answer(message, query, now, isStale, false);
     return { ...answer, bytes: withRecursion(answer.bytes) };
@@ -138,8 +150,9 @@ export function withRecursion(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayB
 const ON_THE_WAY: ReadonlySet<number> = new Set([RecordType.CNAME, RecordType.DNAME, RecordType.RRSIG]);
 
 /**
- * Limits TTLs to the bounds. The smallest one is that of the answering records, or the negative TTL (RFC 2308 section 5), also behind CNAME records; 0 for a
- * negative answer without a SOA record, which must not be cached.
+ * Limits TTLs to the bounds. The smallest one is that of the answering records, or the negative TTL (RFC 2308
+ * section 5), also behind CNAME records; 0 for a negative answer without a SOA record, which must not be
+ * cached.
  */
 function boundTtls(
   { bytes, rcode, answers, authorities, additionals }: UpstreamAnswer,

@@ -2,9 +2,9 @@ import { Tally } from "../limits/counters.ts";
 import type { DropReason } from "./scrub.ts";
 
 /**
- * The outcome of a query for a name out of zone: answered from the cache, by an upstream (alone or together with an equal query),
- * from a stale cache entry, from a locally served zone; or rejected, because its client exceeds its limit, too many queries are
- * pending, or the client may not use upstreams.
+ * The outcome of a query for a name out of zone: answered from the cache, by an upstream (alone or together
+ * with an equal query), from a stale cache entry, from a locally served zone; or rejected, because its client
+ * exceeds its limit, too many queries are pending, or the client may not use upstreams.
  */
 export type ForwardResult =
   | "hit"

@@ -21,9 +21,15 @@ import {
   type UpstreamReply,
 } from "./upstream-group.ts";
 
-/** A waiting client gets a stale answer after this time, in milliseconds (RFC 8767 section 5, client response timer). */
+/**
+ * A waiting client gets a stale answer after this time, in milliseconds (RFC 8767 section 5, client response
+ * timer).
+ */
 const CLIENT_RESPONSE_MILLISECONDS = 1800;
-/** The pause after a failed attempt to refresh a stale answer, in milliseconds (RFC 8767 section 5, failure recheck timer). */
+/**
+ * The pause after a failed attempt to refresh a stale answer, in milliseconds (RFC 8767 section 5, failure
+ * recheck timer).
+ */
 const RECHECK_MILLISECONDS = 30_000;
 
 /** Answers from fresh cached answers of upstreams, else queries the upstreams. */
@@ -42,7 +48,8 @@ export class Forwarder {
     this.counters = counters;
     this.#parts = parts;
     const { queriesPerSecond: perSecond, burst, exempt } = settings.clients;
-    // A client is an IPv4 address, or a /64, since a host chooses its addresses in one (RFC 4291 section 2.5.4).
+    // A client is an IPv4 address, or a /64, since a host chooses its addresses in one (RFC 4291 section
+    // 2.5.4).
     const rate = { perSecond, burst, exempt, ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 20_000 };
     this.#clients = new ClientRate(rate, undefined, shared?.buckets);
     this.#upstreams = new UpstreamGroup(parts.upstreams, settings.limits, parts.onUpstreamChange, counters);
@@ -67,7 +74,8 @@ export class Forwarder {
    * Answers a query. The caller may reuse the bytes of `message` after the call.
    * @param client the client's address
    * @param rule the name of the client's access rule: its clients share a cache
-   * @param isOwnTarget whether the name is the target of one of the gateway's CNAME records, which may have private addresses
+   * @param isOwnTarget whether the name is the target of one of the gateway's CNAME records, which may have
+   * private addresses
    */
   answer(
     message: Uint8Array,
@@ -107,8 +115,9 @@ export class Forwarder {
   }
 
   /**
-   * The cached answers for the clients of one access rule. From an age, a TTL that counts down, a cached error or a fast answer the clients of one rule
-   * could learn what others have queried. All caches have the same share of the bytes, so the clients of one rule cannot fill the cache of another.
+   * The cached answers for the clients of one access rule. From an age, a TTL that counts down, a cached
+   * error or a fast answer the clients of one rule could learn what others have queried. All caches have the
+   * same share of the bytes, so the clients of one rule cannot fill the cache of another.
    */
   #cacheOf(rule: string): LRUCache<string, CachedAnswer> {
     let cache = this.#caches.get(rule);
@@ -135,7 +144,10 @@ export class Forwarder {
     };
   }
 
-  /** If a query may not wait for upstreams, though the exchange may be that of another query: a function that makes the answer. */
+  /**
+   * If a query may not wait for upstreams, though the exchange may be that of another query: a function that
+   * makes the answer.
+   */
   #refuse(message: Uint8Array, query: Query, client: string | undefined): (() => OutsideAnswer) | undefined {
     const refusal = (result: ForwardResult, rcode: number, error: number, retryAfter?: number) => () => {
       this.counters.results.hit(result);
@@ -194,7 +206,9 @@ export class Forwarder {
     return fetched;
   }
 
-  /** The answer of an upstream; undefined if none answered, or if its answer cannot be used. Never rejects. */
+  /**
+   * The answer of an upstream; undefined if none answered, or if its answer cannot be used. Never rejects.
+   */
   async #fetch(query: Query, isOwnTarget: boolean): Promise<CachedAnswer | undefined> {
     try {
       const given = await this.#upstreams.ask(upstreamQuery(query));
@@ -206,7 +220,10 @@ export class Forwarder {
     }
   }
 
-  /** The answer without the records that an upstream has no authority for; undefined if it does not fit into a message. */
+  /**
+   * The answer without the records that an upstream has no authority for; undefined if it does not fit into a
+   * message.
+   */
   #scrub({ answer, upstream }: UpstreamReply, isOwnTarget: boolean): UpstreamReply | undefined {
     const { isOurs, privateAddresses, trustedUpstreams } = this.#parts.scrubbing;
     const isPrivate =
@@ -219,7 +236,9 @@ export class Forwarder {
     return scrubbed && { answer: scrubbed.answer, upstream };
   }
 
-  /** Whether it is too early for another attempt. If the upstream has answered other queries since, it is not. */
+  /**
+   * Whether it is too early for another attempt. If the upstream has answered other queries since, it is not.
+   */
   #hasJustFailed({ failedCheck }: CachedAnswer, now: number): boolean {
     if (failedCheck === undefined || now >= failedCheck.at + RECHECK_MILLISECONDS) return false;
     return !failedCheck.isSilence || this.#upstreams.answeredAt <= failedCheck.at;
@@ -234,7 +253,10 @@ export class Forwarder {
     else cache.delete(key);
   }
 
-  /** The new answer, or the stale one if that takes too long or fails. A late new answer still goes into the cache. */
+  /**
+   * The new answer, or the stale one if that takes too long or fails. A late new answer still goes into the
+   * cache.
+   */
   #orStale(fetched: Promise<CachedAnswer>, stale: CachedAnswer): Promise<CachedAnswer> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => resolve(stale), CLIENT_RESPONSE_MILLISECONDS);
@@ -300,11 +322,13 @@ export interface ForwarderDependencies {
   readonly counters?: ForwardCounters;
   /** Called when an upstream stops answering (with the error), and when it answers again. */
   readonly onUpstreamChange?: OnUpstreamChange;
-  /** Called with an error of this program while it read an answer: the query gets SERVFAIL, or a stale answer. */
+  /**
+   * Called with an error of this program while it read an answer: the query gets SERVFAIL, or a stale answer.
+   */
   readonly onError?: (error: unknown) => void;
   /**
-   * Whether a query may wait for the exchange of another query. In a Worker it may not, since a request cannot wait for the work of
-   * another one. Default: true.
+   * Whether a query may wait for the exchange of another query. In a Worker it may not, since a request
+   * cannot wait for the work of another one. Default: true.
    */
   readonly coalesce?: boolean;
   /** Runs work that continues after its query was answered. Default: nothing is needed, as in a process. */

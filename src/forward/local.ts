@@ -36,14 +36,18 @@ export interface OutsideAnswer {
   readonly retryAfter?: number;
 }
 
-// The SOA record that a locally served zone should have (RFC 6303 section 3): the zone's own name, this mailbox, these numbers.
+// The SOA record that a locally served zone should have (RFC 6303 section 3): the zone's own name, this
+// mailbox, these numbers.
 const NOBODY = parseName("nobody.invalid");
 const SERIAL = 1;
 const REFRESH = 3600;
 const RETRY = 1200;
 const EXPIRE = 604_800;
 const MINIMUM = 10_800;
-/** For how many seconds a name is denied: zones of clusters, such as `cluster.local`, and reverse names come and go there. */
+/**
+ * For how many seconds a name is denied: zones of clusters, such as `cluster.local`, and reverse names come
+ * and go there.
+ */
 const DENIED_SECONDS = 5;
 const POINTER_BYTES = 2;
 
@@ -110,12 +114,13 @@ const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 /**
- * Names that have a meaning only inside a host or a network, and whose queries would reveal facts about it: the special-use names that
- * resolvers answer themselves, and the locally served zones of the IANA registry, without `localhost`. They get NXDOMAIN.
+ * Names that have a meaning only inside a host or a network, and whose queries would reveal facts about it:
+ * the special-use names that resolvers answer themselves, and the locally served zones of the IANA registry,
+ * without `localhost`. They get NXDOMAIN.
  */
 const LOCALLY_SERVED: readonly string[] = [
-  // RFC 6761 sections 6.2 and 6.4, RFC 6762 section 22.1, RFC 7686 section 2, RFC 8375 section 4, RFC 9476 section 2, RFC 9462 section 6.4,
-  // RFC 9665 section 9.1
+  // RFC 6761 sections 6.2 and 6.4, RFC 6762 section 22.1, RFC 7686 section 2, RFC 8375 section 4, RFC 9476
+  // section 2, RFC 9462 section 6.4, RFC 9665 section 9.1
   ..."test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" "),
   // RFC 6303 section 4.1 and 4.2, RFC 7793
   ...["10", "168.192", "0", "127", "254.169", "2.0.192", "100.51.198", "113.0.203", "255.255.255.255"]
@@ -182,7 +187,10 @@ function keyOf(zone: string): string {
   return String.fromCharCode(...parseZoneName(zone).wire);
 }
 
-/** The location of a name server: an address for plain DNS (RFC 1035), or the URL of a DNS resource (RFC 8484). */
+/**
+ * The location of a name server: an address for plain DNS (RFC 1035), or the URL of a DNS resource (RFC
+ * 8484).
+ */
 export type Nameserver =
   | { readonly kind: "plain"; readonly address: string; readonly port: number }
   | { readonly kind: "https"; readonly url: URL };

@@ -52,8 +52,8 @@ export class Outside {
   }
 
   /**
-   * Answers a query whose name, or whose CNAME target, is out of zone. Without a promise unless an upstream is
-   * needed. Never rejects.
+   * Answers a query whose name, or whose CNAME target, is out of zone. Without a promise unless an upstream
+   * is needed. Never rejects.
    * @param message the query; the caller may reuse its bytes after the call
    * @param given the gateway's answer, with `outOfZone` or `cnameTarget`
    * @param client the client's address, undefined if it is unknown
@@ -90,7 +90,8 @@ export class Outside {
     isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#parts.localZones.find(query.name);
-    // Without a generation the gateway does not know its own names, nor the zones of clusters, nor the reverse names of its addresses.
+    // Without a generation the gateway does not know its own names, nor the zones of clusters, nor the
+    // reverse names of its addresses.
     if (!isKnown && (mayBeOwn(query.name, local) || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {
@@ -107,7 +108,10 @@ export class Outside {
     return forwarder.answer(message, query, client, rule, isOwnTarget);
   }
 
-  /** Answers one of the gateway's CNAME records together with its target; the record alone if there is no answer for the target. */
+  /**
+   * Answers one of the gateway's CNAME records together with its target; the record alone if there is no
+   * answer for the target.
+   */
   #continue(
     message: Uint8Array,
     given: Answer,
@@ -153,8 +157,8 @@ export function queryForTarget(message: Uint8Array, query: Query, target: Uint8A
 }
 
 /**
- * Appends the answer for a CNAME target to the CNAME record (RFC 1034 section 5.3.3), with the response code of the last name (RFC 6604
- * section 3). Undefined if the records cannot be copied.
+ * Appends the answer for a CNAME target to the CNAME record (RFC 1034 section 5.3.3), with the response code
+ * of the last name (RFC 6604 section 3). Undefined if the records cannot be copied.
  * @param message the client's query, which `given` answers up to the CNAME record
  * @param rest the answer for the target
  */
@@ -206,7 +210,10 @@ function extendedErrorOf(bytes: Uint8Array, start: number): number {
   return opt?.type === RecordType.OPT ? readExtendedError(bytes, opt) : -1;
 }
 
-/** Whether a name is in a zone of the gateway, or has the form of a service's or a pod's in the zone of a cluster (DNS-based service discovery 1.1.0, section 2). */
+/**
+ * Whether a name is in a zone of the gateway, or has the form of a service's or a pod's in the zone of a
+ * cluster (DNS-based service discovery 1.1.0, section 2).
+ */
 function mayBeOwn(name: FoldedName, local: ReturnType<LocalZones["find"]>): boolean {
   if (local?.kind !== "nxdomain") return local?.kind === "own";
   const labels = Array.from({ length: name.labels }, (_, index) => labelText(name, index));

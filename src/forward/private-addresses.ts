@@ -14,9 +14,10 @@ export interface PrivateAddressSettings {
 }
 
 /**
- * Addresses that belong to a different host in each network: with one, a public name makes a browser connect to a server in the client's own network,
- * with an attacker's origin (DNS rebinding). Sources: RFC 1122 section 3.2.1.3, RFC 1918, RFC 6598, RFC 3927, RFC 919; RFC 4291 sections 2.5.2, 2.5.3
- * and 2.5.6, RFC 3879, RFC 4193.
+ * Addresses that belong to a different host in each network: with one, a public name makes a browser connect
+ * to a server in the client's own network, with an attacker's origin (DNS rebinding). Sources: RFC 1122
+ * section 3.2.1.3, RFC 1918, RFC 6598, RFC 3927, RFC 919; RFC 4291 sections 2.5.2, 2.5.3 and 2.5.6, RFC 3879,
+ * RFC 4193.
  */
 const PRIVATE = parseAddressRanges([
   "0.0.0.0/8",
@@ -33,7 +34,10 @@ const PRIVATE = parseAddressRanges([
   "fec0::/10",
 ]);
 
-/** IPv6 ranges with an embedded IPv4 address, and its offset: IPv4-compatible, IPv4-mapped, translated (RFC 2765), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056). */
+/**
+ * IPv6 ranges with an embedded IPv4 address, and its offset: IPv4-compatible, IPv4-mapped, translated (RFC
+ * 2765), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056).
+ */
 const EMBEDDING = (
   [
     ["::/96", 12],
@@ -66,7 +70,10 @@ export class PrivateAddresses {
     return embedding !== undefined && this.isPrivate(address.subarray(embedding.start, embedding.start + 4));
   }
 
-  /** Whether a name may have private addresses, and a CNAME target in the gateway's zones. @param name a key */
+  /**
+   * Whether a name may have private addresses, and a CNAME target in the gateway's zones.
+   * @param name a key
+   */
   isTrusted(name: string): boolean {
     return this.#names.some((zone) => isWithin(name, zone));
   }
@@ -83,7 +90,10 @@ const HINTS: ReadonlyMap<number, number> = new Map([
 ]);
 const PARAMETER_HEADER_BYTES = 4;
 
-/** The addresses in the data of an A, AAAA, SVCB or HTTPS record; none in others. Undefined if the data is malformed. */
+/**
+ * The addresses in the data of an A, AAAA, SVCB or HTTPS record; none in others. Undefined if the data is
+ * malformed.
+ */
 export function findAddresses(
   bytes: Uint8Array,
   { type, dataStart, end }: RecordPlace,

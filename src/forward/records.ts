@@ -11,9 +11,9 @@ import { beginAnswer, MAX_MESSAGE_BYTES, type MessageWriter } from "../resolve/m
 import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
 
 /**
- * The names in the data of types that a sender may compress (RFC 1035 section 4.1.4, RFC 3597 section 4), or that a faulty sender compresses
- * anyway: the number of bytes before them, the number of names, and that of the bytes after the last one, where it is fixed (RFC 1035 section 3.3,
- * RFC 2782, RFC 6672 section 2.1).
+ * The names in the data of types that a sender may compress (RFC 1035 section 4.1.4, RFC 3597 section 4), or
+ * that a faulty sender compresses anyway: the number of bytes before them, the number of names, and that of
+ * the bytes after the last one, where it is fixed (RFC 1035 section 3.3, RFC 2782, RFC 6672 section 2.1).
  */
 const NAMES_IN_DATA = new Map<number, readonly [before: number, names: number, after?: number]>([
   [RecordType.NS, [0, 1, 0]],
@@ -56,8 +56,10 @@ export function hasReadableNames(message: Uint8Array, { type, dataStart, end }: 
 }
 
 /**
- * Copies a record of another message. Its compression pointers may point into what is not copied: names are written out, but for owners that were written before.
- * @param owners offsets of owner names in the new message @returns false if the record is malformed, or does not fit
+ * Copies a record of another message. Its compression pointers may point into what is not copied: names are
+ * written out, but for owners that were written before.
+ * @param owners offsets of owner names in the new message @returns false if the record is malformed, or does
+ * not fit
  */
 export function copyRecord(
   writer: MessageWriter,
@@ -133,12 +135,15 @@ export function readWireName(message: Uint8Array, start: number): WireName | und
   return folded && { folded, key: nameKey(folded), end };
 }
 
-/** As many CNAMEs as the most patient resolvers follow. Without a limit an answer of 64 KB would cost a second. */
+/**
+ * As many CNAMEs as the most patient resolvers follow. Without a limit an answer of 64 KB would cost a
+ * second.
+ */
 const MOST_CNAMES = 16;
 
 /**
- * The CNAME records of a chain and their targets (RFC 1034 section 3.6.2), in any order in the message; of several at one name the first counts.
- * Ends before a loop, and after 16 records.
+ * The CNAME records of a chain and their targets (RFC 1034 section 3.6.2), in any order in the message; of
+ * several at one name the first counts. Ends before a loop, and after 16 records.
  */
 export function* followCnames(
   bytes: Uint8Array,
@@ -166,7 +171,10 @@ export function isWithin(name: string, zone: string): boolean {
   return name.length - at === zone.length && name.slice(at) === zone;
 }
 
-/** An answer with these of its records, in this order, and no additional section. Undefined if they do not fit into a message. */
+/**
+ * An answer with these of its records, in this order, and no additional section. Undefined if they do not fit
+ * into a message.
+ */
 export function rebuild(
   given: UpstreamAnswer,
   question: WireName,
@@ -184,8 +192,9 @@ export function rebuild(
 }
 
 /**
- * An answer whose records come in the order in which a stub resolver reads them: each CNAME before what it leads to (RFC 1034 section 4.3.1), a DNAME
- * before the CNAME that was made of it (RFC 6672 section 3.1). glibc finds no address that comes before its CNAME. The same answer if it is so already.
+ * An answer whose records come in the order in which a stub resolver reads them: each CNAME before what it
+ * leads to (RFC 1034 section 4.3.1), a DNAME before the CNAME that was made of it (RFC 6672 section 3.1).
+ * glibc finds no address that comes before its CNAME. The same answer if it is so already.
  */
 export function inChainOrder(given: UpstreamAnswer): UpstreamAnswer {
   const question = readWireName(given.bytes, HEADER_BYTES);

@@ -21,16 +21,19 @@ interface Scrubbed {
 }
 
 /**
- * Removes the records that do not belong to the question, or that a name server has no authority for (RFC 2181 section 5.4.1, RFC 5452 section 6):
+ * Removes the records that do not belong to the question, or that a name server has no authority for (RFC
+ * 2181 section 5.4.1, RFC 5452 section 6):
  *
- * - in the answer section: all but the CNAME chain from the question's name to the records of its type, with their signatures;
+ * - in the answer section: all but the CNAME chain from the question's name to the records of its type, with
+ *   their signatures;
  * - a chain with a target in one of the gateway's zones: such an answer has no records at all;
  * - private addresses, also those in SVCB hints;
- * - in the authority section: all but what a denial needs (SOA, NSEC, NSEC3), from zones that the chain is in;
+ * - in the authority section: all but what a denial needs (SOA, NSEC, NSEC3), from zones that the chain is
+ *   in;
  * - the additional section.
  *
- * If no record of the question's type is left, the answer is empty, with Extended DNS Error 15 (Blocked). Undefined
- * if the rest does not fit into a message.
+ * If no record of the question's type is left, the answer is empty, with Extended DNS Error 15 (Blocked).
+ * Undefined if the rest does not fit into a message.
  */
 export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed | undefined {
   const name = readWireName(given.bytes, HEADER_BYTES)!;
@@ -92,7 +95,10 @@ function blocked(
   };
 }
 
-/** The reason why a record is removed: it does not belong to the question, is about one of the gateway's zones, or has a private address. */
+/**
+ * The reason why a record is removed: it does not belong to the question, is about one of the gateway's
+ * zones, or has a private address.
+ */
 export type DropReason = "unrelated" | "own-zone" | "private-address";
 
 /** The types of records in a denial (RFC 2308 section 2, RFC 4035 section 3.1.3, RFC 5155 section 7.2). */
@@ -151,7 +157,10 @@ function judge(entry: Entry, chain: Chain, zones: readonly string[]): DropReason
   return addresses.some(rules.isPrivate) ? "private-address" : undefined;
 }
 
-/** The zones of the chain's names, as far as the authority section names them: by an SOA record, or as signers. */
+/**
+ * The zones of the chain's names, as far as the authority section names them: by an SOA record, or as
+ * signers.
+ */
 function enclosingZones({ bytes, entries, names }: Chain): string[] {
   const zones = new Set<string>();
   for (const { section, owner, place } of entries) {
@@ -205,7 +214,10 @@ const NOT_FOLLOWED: ReadonlySet<number> = new Set([
   RecordType.ANY,
 ]);
 
-/** The chain of an answer. Undefined if a target is in the gateway's zones, which the question's name is not allowed to have. */
+/**
+ * The chain of an answer. Undefined if a target is in the gateway's zones, which the question's name is not
+ * allowed to have.
+ */
 function followChain(
   bytes: Uint8Array,
   entries: readonly Entry[],
@@ -230,7 +242,9 @@ function followChain(
 
 /** The records that a name server has no authority for. */
 export interface ScrubRules {
-  /** Whether records about a name are rejected: it is in one of the gateway's zones, or is never forwarded. */
+  /**
+   * Whether records about a name are rejected: it is in one of the gateway's zones, or is never forwarded.
+   */
   readonly isOurs: (name: FoldedName) => boolean;
   /** Whether a public name may not have an address, which is 4 or 16 bytes. */
   readonly isPrivate: (address: Uint8Array) => boolean;

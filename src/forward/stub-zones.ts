@@ -60,7 +60,10 @@ export interface StubZonesDependencies {
   readonly onNameserverChange: (federation: string, nameserver: string, error: Error | undefined) => void;
 }
 
-/** The outcome of a forwarded query: a name server answered, none did in time, or too many queries were pending. */
+/**
+ * The outcome of a forwarded query: a name server answered, none did in time, or too many queries were
+ * pending.
+ */
 export type ForwardOutcome = "answered" | "unreachable" | "overloaded";
 
 /** An answer of a name server, or a SERVFAIL instead. */
@@ -85,8 +88,8 @@ interface StubZone {
 }
 
 /**
- * The stub zones (federated service discovery, Initial Setup): queries below a registered federation go to its name
- * servers, with the source cluster in an EDNS(0) option. Nothing is cached.
+ * The stub zones (federated service discovery, Initial Setup): queries below a registered federation go to
+ * its name servers, with the source cluster in an EDNS(0) option. Nothing is cached.
  */
 export class StubZones {
   /** The zones of federations, as text. */
@@ -175,9 +178,10 @@ export class StubZones {
   }
 
   /**
-   * Sends a query to the name servers of its federation; undefined if no stub zone matches. The caller may reuse the bytes of
-   * `message` after the call.
-   * @param view the source cluster of the query, undefined for outside @param transport of the query. Default: HTTPS
+   * Sends a query to the name servers of its federation; undefined if no stub zone matches. The caller may
+   * reuse the bytes of `message` after the call.
+   * @param view the source cluster of the query, undefined for outside @param transport of the query.
+   * Default: HTTPS
    */
   forward(
     message: Uint8Array,
@@ -243,7 +247,10 @@ export class StubZones {
     return exchange;
   }
 
-  /** The rules for the answers of a federation's name servers: names of their federation and names out of zone, also with private addresses. */
+  /**
+   * The rules for the answers of a federation's name servers: names of their federation and names out of
+   * zone, also with private addresses.
+   */
   #scrub(stub: StubZone, { answer, upstream }: UpstreamReply): CachedAnswer | undefined {
     const scrubbed = scrubAnswer(answer, {
       isOurs: (name) =>
@@ -280,8 +287,9 @@ export class StubZones {
 const MOST_PLACE_LABELS = 2;
 
 /**
- * Reads a query that may be forwarded. Undefined for malformed queries, other EDNS
- * versions, other classes and zone transfers, which the gateway itself rejects. An answer is padded only over an encrypted transport (RFC 7830 section 6).
+ * Reads a query that may be forwarded. Undefined for malformed queries, other EDNS versions, other classes
+ * and zone transfers, which the gateway itself rejects. An answer is padded only over an encrypted transport
+ * (RFC 7830 section 6).
  */
 export function readForwardable(message: Uint8Array, transport: Transport = HTTPS): Query | undefined {
   const read = isQuery(message) ? readQuery(message) : undefined;
@@ -316,8 +324,8 @@ function matchFederation<Registered>(
 }
 
 /**
- * Whether a name can be an ancestor of a federation's names: it is above a zone of federations, or between that zone and a federation, where any
- * region and topology zone may be.
+ * Whether a name can be an ancestor of a federation's names: it is above a zone of federations, or between
+ * that zone and a federation, where any region and topology zone may be.
  */
 function isAboveFederations(zones: readonly ZoneName[], name: FoldedName): boolean {
   return zones.some((zone) => {

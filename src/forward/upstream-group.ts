@@ -28,8 +28,9 @@ export interface UpstreamReply {
 export const DEFAULT_UPSTREAM_TIMEOUTS = { serverMilliseconds: 1500, totalMilliseconds: 5000 } as const;
 
 /**
- * Extended DNS Errors of final answers: DNSSEC does not validate, or a policy forbids the answer (RFC 8914 section 4, and the
- * registry). The query does not go to another name server, because one that does not validate would answer it.
+ * Extended DNS Errors of final answers: DNSSEC does not validate, or a policy forbids the answer (RFC 8914
+ * section 4, and the registry). The query does not go to another name server, because one that does not
+ * validate would answer it.
  */
 const DELIBERATE = new Set([1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 25, 27]);
 
@@ -52,8 +53,9 @@ export class UpstreamGroup {
   readonly #counters: ExchangeCounters | undefined;
   readonly #health: UpstreamHealth;
   /**
-   * The budget of hedging, in questions. A name server that is always slow must not double the load: of 10,000 questions to such a one
-   * the next one gets 2,080; without a budget it gets all 10,000 (upstream-group.test.ts counts them).
+   * The budget of hedging, in questions. A name server that is always slow must not double the load: of
+   * 10,000 questions to such a one the next one gets 2,080; without a budget it gets all 10,000
+   * (upstream-group.test.ts counts them).
    */
   #hedgeBudget = MOST_HEDGES * QUESTIONS_PER_HEDGE;
 
@@ -83,8 +85,8 @@ export class UpstreamGroup {
   }
 
   /**
-   * Tries name servers until one returns a conclusive answer: records, NODATA, NXDOMAIN, or a final error. If none does, the first
-   * other answer (such as REFUSED) counts; undefined if none answered in time.
+   * Tries name servers until one returns a conclusive answer: records, NODATA, NXDOMAIN, or a final error. If
+   * none does, the first other answer (such as REFUSED) counts; undefined if none answered in time.
    * @param query ID 0, one question
    */
   ask(query: Uint8Array): Promise<UpstreamReply | undefined> {
@@ -114,7 +116,8 @@ export class UpstreamGroup {
             if (isOver) return;
             if (answer !== undefined && answer.bytes.length <= answerBytes) {
               const reply = { answer, upstream: upstream.nameserver };
-              // The losing exchange continues until its own time limit, to find out whether that name server answers at all.
+              // The losing exchange continues until its own time limit, to find out whether that name server
+              // answers at all.
               if (isConclusive(answer)) return end(reply);
               lame ??= reply;
             }
@@ -152,7 +155,10 @@ export class UpstreamGroup {
     return true;
   }
 
-  /** One exchange with its own time limit; undefined if it failed, which it has reported to health and counters. */
+  /**
+   * One exchange with its own time limit; undefined if it failed, which it has reported to health and
+   * counters.
+   */
   async #exchange(upstream: Upstream, attempt: Attempt): Promise<UpstreamAnswer | undefined> {
     const { serverMilliseconds } = this.#limits;
     const startedAt = performance.now();
@@ -205,7 +211,9 @@ function exchangeUntilAborted(
 /** Called when a name server stops answering (with the error), and when it answers again. */
 export type OnUpstreamChange = (upstream: string, error: Error | undefined) => void;
 
-/** The pause before a query probes a failed name server, in milliseconds; every further failure doubles it. */
+/**
+ * The pause before a query probes a failed name server, in milliseconds; every further failure doubles it.
+ */
 const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 60_000;
 
@@ -215,7 +223,10 @@ interface SetAside {
   probeAt: number;
 }
 
-/** Tracks which of several name servers answer. A failed one is set aside: it comes after the others, and a query probes it from time to time. */
+/**
+ * Tracks which of several name servers answer. A failed one is set aside: it comes after the others, and a
+ * query probes it from time to time.
+ */
 class UpstreamHealth {
   readonly #upstreams: readonly Upstream[];
   readonly #onChange: OnUpstreamChange | undefined;
@@ -242,7 +253,10 @@ class UpstreamHealth {
     return this.#setAside.has(upstream);
   }
 
-  /** One whose pause has ended, to be probed beside the others; it is not returned again before its next pause ends. */
+  /**
+   * One whose pause has ended, to be probed beside the others; it is not returned again before its next pause
+   * ends.
+   */
   takeProbe(): Upstream | undefined {
     if (this.#setAside.size === 0) return undefined;
     const now = performance.now();
@@ -266,7 +280,8 @@ class UpstreamHealth {
 
   /** @param askedAt the start of the exchange that failed */
   failed(upstream: Upstream, askedAt: number, error: Error): void {
-    // A slow name, perhaps slow on purpose, is no failure of a name server that answers other queries meanwhile.
+    // A slow name, perhaps slow on purpose, is no failure of a name server that answers other queries
+    // meanwhile.
     if ((this.#answeredAt.get(upstream) ?? Number.NEGATIVE_INFINITY) > askedAt) return;
     const before = this.#setAside.get(upstream);
     const now = performance.now();

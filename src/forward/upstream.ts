@@ -26,7 +26,10 @@ export interface Upstream {
   close(): void;
 }
 
-/** The same name server with padded queries for an encrypted transport, so that their length reveals less about the name (RFC 8467). */
+/**
+ * The same name server with padded queries for an encrypted transport, so that their length reveals less
+ * about the name (RFC 8467).
+ */
 export function padded(upstream: Upstream): Upstream {
   return { ...upstream, exchange: (query, signal) => upstream.exchange(padQuery(query), signal) };
 }
@@ -54,8 +57,8 @@ const MOST_PLAIN_RCODE = 15;
 const MOST_TTL = 0x7fffffff;
 
 /**
- * Reads a name server's answer to a query with one question. Undefined if it does not match the query (RFC 5452 section 9.1:
- * ID, QR and question), or is malformed.
+ * Reads a name server's answer to a query with one question. Undefined if it does not match the query (RFC
+ * 5452 section 9.1: ID, QR and question), or is malformed.
  */
 export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): UpstreamAnswer | undefined {
   const questionEnd = readName(query, HEADER_BYTES) + 4;
@@ -92,8 +95,8 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
 }
 
 /**
- * SERVFAIL, where no name server answered, or with an extended code (BADVERS, BADCOOKIE), which is about EDNS between the gateway and the name server
- * (RFC 6891 section 6.1.3).
+ * SERVFAIL, where no name server answered, or with an extended code (BADVERS, BADCOOKIE), which is about EDNS
+ * between the gateway and the name server (RFC 6891 section 6.1.3).
  */
 export function failedAnswer(bytes: Uint8Array = new Uint8Array(0), recordsEnd = 0): UpstreamAnswer {
   return {
@@ -151,9 +154,9 @@ const OPTION_HEADER_BYTES = 4;
 const PADDED_QUERY_BYTES = 128;
 
 /**
- * The query to an upstream: the question with letters folded, RD, and the client's CD and DNSSEC OK. The
- * OPT record is the gateway's own: EDNS is hop by hop (RFC 6891 section 6.1.1), and none of a client's options, such as its subnet
- * (RFC 7871) or cookie, leaves the gateway. The ID is 0.
+ * The query to an upstream: the question with letters folded, RD, and the client's CD and DNSSEC OK. The OPT
+ * record is the gateway's own: EDNS is hop by hop (RFC 6891 section 6.1.1), and none of a client's options,
+ * such as its subnet (RFC 7871) or cookie, leaves the gateway. The ID is 0.
  */
 export function upstreamQuery({
   flags,
@@ -188,7 +191,10 @@ export function cacheKey({ flags, name, type, class: questionClass, edns }: Quer
   return nameKey(name) + String.fromCharCode(bits, type) + classes;
 }
 
-/** A query that ends with an OPT record without options, padded for an encrypted transport (RFC 7830, RFC 8467). */
+/**
+ * A query that ends with an OPT record without options, padded for an encrypted transport (RFC 7830, RFC
+ * 8467).
+ */
 export function padQuery(query: Uint8Array): Uint8Array<ArrayBuffer> {
   const unpadded = query.length + OPTION_HEADER_BYTES;
   const padded = new Uint8Array(Math.ceil(unpadded / PADDED_QUERY_BYTES) * PADDED_QUERY_BYTES);
@@ -201,7 +207,8 @@ export function padQuery(query: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * An answer that a cache held for some time, with TTLs that count from now (RFC 8484 section 5.1). The negative TTL is in the SOA's, too (RFC 2308 section 5).
+ * An answer that a cache held for some time, with TTLs that count from now (RFC 8484 section 5.1). The
+ * negative TTL is in the SOA's, too (RFC 2308 section 5).
  * @param bytes of a message, which is changed @param age the Age field of the response, null if there is none
  */
 export function withoutAge(bytes: Uint8Array, age: string | null): Uint8Array {

@@ -43,7 +43,10 @@ export interface AnsweringParts {
 }
 
 const NO_UNITS: ReadonlyMap<string, KeptUnit> = new Map();
-/** Queries, and parts for secondaries, that wait for large keys at a time. Those of one namespace are at most as many as there are places left; others get SERVFAIL. */
+/**
+ * Queries, and parts for secondaries, that wait for large keys at a time. Those of one namespace are at most
+ * as many as there are places left; others get SERVFAIL.
+ */
 const MOST_WAITING = 20_000;
 /** Milliseconds for which somebody waits for a survey. */
 const MOST_SURVEY = 2000;
@@ -56,8 +59,8 @@ interface ScopeClusters {
 }
 
 /**
- * The clusters as their rows say, and what is answered from, in each scope. It only reads: a thread that answers has one over its own connection.
- * Times are those of the gateway's clock.
+ * The clusters as their rows say, and what is answered from, in each scope. It only reads: a thread that
+ * answers has one over its own connection. Times are those of the gateway's clock.
  */
 export class AnsweringState {
   /** The gateway for clients for whom everything exists. */
@@ -75,7 +78,10 @@ export class AnsweringState {
   readonly #clusters = new Map<KeyedScope, ScopeClusters>();
   #leases!: Leases;
   #nextExpiry = Number.POSITIVE_INFINITY;
-  /** SOA serial for clients for whom everything exists, the time of the newest change in seconds, which grows over restarts, too (RFC 1982). In other scopes it is the time of the answer. */
+  /**
+   * SOA serial for clients for whom everything exists, the time of the newest change in seconds, which grows
+   * over restarts, too (RFC 1982). In other scopes it is the time of the answer.
+   */
   #serial = 0;
   #position = 0;
   /** See `Reader.clustersSince`. */
@@ -218,7 +224,10 @@ export class AnsweringState {
     return now;
   }
 
-  /** Clusters whose lease expired while the database still has them as live, and when: secondaries may still answer their names. */
+  /**
+   * Clusters whose lease expired while the database still has them as live, and when: secondaries may still
+   * answer their names.
+   */
   *unwrittenExpiries(): Generator<readonly [clusterId: string, since: number]> {
     for (const [id, { expiresAt }] of this.#expired)
       if (this.#rows.get(id)?.state === "live") yield [id, unixTime(this.#parts.clock, expiresAt)];
@@ -338,7 +347,10 @@ export class AnsweringState {
     };
   }
 
-  /** Counts a query that waits for large keys, or that no longer does. @param namespace with the kind of zone */
+  /**
+   * Counts a query that waits for large keys, or that no longer does.
+   * @param namespace with the kind of zone
+   */
   #waits(namespace: string, change: 1 | -1): void {
     this.#waiting += change;
     const others = (this.#waitingIn.get(namespace) ?? 0) + change;

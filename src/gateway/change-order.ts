@@ -15,14 +15,18 @@ export interface ChangeFollower {
 
 /** Puts changes in an order, and applies them to the database in it. */
 export interface ChangeOrder {
-  /** Whether other gateways append, too: then it alone ends leases, and a change that it does not take changes nothing here. */
+  /**
+   * Whether other gateways append, too: then it alone ends leases, and a change that it does not take changes
+   * nothing here.
+   */
   readonly isShared: boolean;
   /** Why nothing can be appended; undefined while it can. */
   readonly trouble?: StoreTrouble | undefined;
   /** Begins to say what is applied. Called once. */
   follow(follower: ChangeFollower): void;
   /**
-   * Resolves when a change is applied, durable, and was said to the follower. What it builds on is read before this returns.
+   * Resolves when a change is applied, durable, and was said to the follower. What it builds on is read
+   * before this returns.
    * @throws {StaleChange} where something else was done to its cluster first: it has to be decided again
    * @throws where the disk fails, the host's error; {StoreError} where the order cannot be had
    */

@@ -3,11 +3,14 @@ import type { Steps } from "../zone/steps.ts";
 /** Where the time comes from. */
 export interface Clock {
   /**
-   * Milliseconds. Leases, ages and deadlines run on it, so it should not jump; while the wall clock is not set it is Unix time,
-   * too.
+   * Milliseconds. Leases, ages and deadlines run on it, so it should not jump; while the wall clock is not
+   * set it is Unix time, too.
    */
   now(): number;
-  /** By how many milliseconds the wall clock, which may be set to any time, is ahead of `now`: for what leaves the process. Default: 0. */
+  /**
+   * By how many milliseconds the wall clock, which may be set to any time, is ahead of `now`: for what leaves
+   * the process. Default: 0.
+   */
   wallOffset?(): number;
   /** A clock that runs on while the program is started again. Undefined where the host has none. */
   uptime?(): Uptime | undefined;
@@ -36,7 +39,10 @@ function nextTurn(run: () => void): void {
   else setTimeout(run, 0);
 }
 
-/** The wall clock, for hosts that have no other one: in an isolate of a Worker time does not pass while it computes. Its timers do not keep a process alive. */
+/**
+ * The wall clock, for hosts that have no other one: in an isolate of a Worker time does not pass while it
+ * computes. Its timers do not keep a process alive.
+ */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(milliseconds, run) {
@@ -49,8 +55,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * The wall clock, with timers that keep a process alive: for what somebody waits for. Right for Workers, and for functions that are frozen
- * between requests, when other clocks stand still.
+ * The wall clock, with timers that keep a process alive: for what somebody waits for. Right for Workers, and
+ * for functions that are frozen between requests, when other clocks stand still.
  */
 export const waitingClock: Clock = {
   now: () => Date.now(),
@@ -61,10 +67,16 @@ export const waitingClock: Clock = {
   nextTurn,
 };
 
-/** Two clocks that differ by less show the same time, in milliseconds: they are read one after the other, and NTP slews one of them. */
+/**
+ * Two clocks that differ by less show the same time, in milliseconds: they are read one after the other, and
+ * NTP slews one of them.
+ */
 export const CLOCK_JITTER = 1000;
 
-/** A clock that goes on from the time at the program's start, whatever becomes of the wall clock. For processes that live. */
+/**
+ * A clock that goes on from the time at the program's start, whatever becomes of the wall clock. For
+ * processes that live.
+ */
 export function createSteadyClock({ setTimer }: Pick<Clock, "setTimer"> = systemClock): Clock {
   const origin = Math.round(Date.now() - performance.now());
   const now = () => Math.floor(origin + performance.now());
@@ -94,9 +106,10 @@ interface Turn {
 type Waiting = (turn: Turn) => void;
 
 /**
- * Runs all long work of a gateway in turns with queries. One piece of work has each turn, in the order of arrival, so that a query waits for
- * few of them, however many pushes are read, compared and compiled. Work that begins has its first steps before the rest, in the time of one turn for
- * all that begins between two turns: small pushes do not wait for large ones.
+ * Runs all long work of a gateway in turns with queries. One piece of work has each turn, in the order of
+ * arrival, so that a query waits for few of them, however many pushes are read, compared and compiled. Work
+ * that begins has its first steps before the rest, in the time of one turn for all that begins between two
+ * turns: small pushes do not wait for large ones.
  */
 export class Turns {
   readonly #clock: TurnClock;
@@ -153,7 +166,10 @@ export class Turns {
   }
 }
 
-/** Runs something after the other work that waits for the thread now; a timer of 0 ms runs more than 1 ms later. */
+/**
+ * Runs something after the other work that waits for the thread now; a timer of 0 ms runs more than 1 ms
+ * later.
+ */
 export function inNextTurn(clock: TurnClock, run: () => void): void {
   if (clock.nextTurn === undefined) clock.setTimer(0, run);
   else clock.nextTurn(run);

@@ -25,8 +25,8 @@ export interface ServiceLine {
 }
 
 /**
- * The lines of a service by what they are of: `import`, `slice <cluster> <slice>`, `export <cluster>`. Lines for clusters that lack exports have their exporters behind
- * it, as `@<cluster>,<cluster>`.
+ * The lines of a service by what they are of: `import`, `slice <cluster> <slice>`, `export <cluster>`. Lines
+ * for clusters that lack exports have their exporters behind it, as `@<cluster>,<cluster>`.
  */
 export type ServiceLines = ReadonlyMap<string, ServiceLine>;
 
@@ -89,7 +89,10 @@ function withdrawalOf(key: string, object: string): string {
   return textOf({ service: key, cluster, slice, desired: null });
 }
 
-/** The services that a cluster says that it cannot export, as far as one row of its findings says. @param row a `findingsKey` */
+/**
+ * The services that a cluster says that it cannot export, as far as one row of its findings says.
+ * @param row a `findingsKey`
+ */
 export function invalidExportsAt({ entries }: KeyWorld, clusterId: string, row: string): string[] {
   return entries
     .findingsAt(clusterId, row, true)
@@ -126,7 +129,10 @@ interface KeptLine {
   readonly left: ReadonlyMap<string, number>;
 }
 
-/** Removed lines that are remembered: a stream that is further behind than the oldest one begins with a snapshot. */
+/**
+ * Removed lines that are remembered: a stream that is further behind than the oldest one begins with a
+ * snapshot.
+ */
 const MOST_REMOVED = 10_000;
 /** Sets of readers that are remembered, so that lines share them. */
 const MOST_SETS = 1000;
@@ -194,7 +200,8 @@ export class KeptLines {
   /**
    * The lines of a service for a cluster that changed after a version.
    * @param lines as `take` got them last
-   * @param isNew whether the cluster had none of them then; removed ones are sent all the same if they changed since
+   * @param isNew whether the cluster had none of them then; removed ones are sent all the same if they
+   * changed since
    */
   *changes(
     key: string,
@@ -214,7 +221,10 @@ export class KeptLines {
     for (const [object] of this.#objectsFor(key, clusterId)) yield withdrawalOf(key, object);
   }
 
-  /** The objects of a service that a cluster has or had: the name of the line that it has, and the version of the last change. */
+  /**
+   * The objects of a service that a cluster has or had: the name of the line that it has, and the version of
+   * the last change.
+   */
   #objectsFor(key: string, clusterId: string) {
     const objects = new Map<string, { readonly name: string | undefined; readonly version: number }>();
     for (const [name, { isThere, version, readers, left }] of this.#services.get(key) ?? NO_LINES) {

@@ -22,11 +22,16 @@ interface FeedParts extends LineTerms {
   readonly world: () => KeyWorld | undefined;
   /** When the lease of a cluster expires, by the gateway's clock; undefined for one that is not live. */
   readonly expiresAt: (clusterId: string) => number | undefined;
-  /** Called with the error of a service that could not be derived: a stream that has lines of it goes on with them. */
+  /**
+   * Called with the error of a service that could not be derived: a stream that has lines of it goes on with
+   * them.
+   */
   readonly onError: (error: unknown) => void;
 }
 
-/** Changed keys that are remembered: a stream that resumes from before the oldest one begins with a snapshot. */
+/**
+ * Changed keys that are remembered: a stream that resumes from before the oldest one begins with a snapshot.
+ */
 const MOST_KEYS = 10_000;
 /** Changed namespaces of one cluster that are remembered. */
 const MOST_NAMESPACES = 1000;
@@ -34,8 +39,9 @@ const MOST_NAMESPACES = 1000;
 const MOST_DERIVED = 4 * 1024 * 1024;
 
 /**
- * The desired state of each cluster that may read it, as things exist in one scope. It learns which keys changed; a stream derives the lines of a key when it
- * comes to it, and the feed keeps since which version each line is as it is.
+ * The desired state of each cluster that may read it, as things exist in one scope. It learns which keys
+ * changed; a stream derives the lines of a key when it comes to it, and the feed keeps since which version
+ * each line is as it is.
  */
 export class DesiredFeed implements ScopeFollower {
   readonly #parts: FeedParts;
@@ -44,7 +50,10 @@ export class DesiredFeed implements ScopeFollower {
   readonly #changes = new RecentChanges(MOST_KEYS);
   /** By cluster that may read its state. */
   readonly #namespaces = new Map<string, RecentChanges>();
-  /** By the name of a row of findings: services that it names, and those that it named whose lines may have to be taken back. */
+  /**
+   * By the name of a row of findings: services that it names, and those that it named whose lines may have to
+   * be taken back.
+   */
   readonly #invalid = new Map<string, ReadonlySet<string>>();
   /** Lines as they are now. */
   readonly #derived = new LRUCache<string, ServiceLines>({
@@ -135,7 +144,8 @@ export class DesiredFeed implements ScopeFollower {
     this.#version++;
     this.#derived.clear();
     if (this.#parts.clusters.has(clusterId)) {
-      // It may have come back with other namespaces, and reads a snapshot. Its worker keeps what it has meanwhile: nothing follows from silence.
+      // It may have come back with other namespaces, and reads a snapshot. Its worker keeps what it has
+      // meanwhile: nothing follows from silence.
       this.#namespaces.set(clusterId, new RecentChanges(MOST_NAMESPACES, this.#version));
       for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.end();
     }
@@ -177,7 +187,9 @@ export class DesiredFeed implements ScopeFollower {
       yield `${clusterId} ${row}`;
   }
 
-  /** The lines of a service that changed for a cluster after a version; undefined for a cluster that has none. */
+  /**
+   * The lines of a service that changed for a cluster after a version; undefined for a cluster that has none.
+   */
   *linesOf(clusterId: string, key: string, after: number | undefined): Generator<string> {
     const world = this.#parts.world();
     if (world === undefined) return;
@@ -218,7 +230,11 @@ export class DesiredFeed implements ScopeFollower {
     for (const cursor of this.#cursors) if (cursor.clusterId === clusterId) cursor.touch(`${namespace}/`);
   }
 
-  /** Services that a cluster reports as not exportable, and those that it reported before and that have a line still. @param row a `findingsKey` */
+  /**
+   * Services that a cluster reports as not exportable, and those that it reported before and that have a line
+   * still.
+   * @param row a `findingsKey`
+   */
   #invalidAt(world: KeyWorld, clusterId: string, row: string): Iterable<string> {
     const name = `${clusterId} ${row}`;
     const before = this.#invalid.get(name) ?? [];
@@ -274,7 +290,10 @@ export class RecentChanges {
   }
 }
 
-/** How far one stream has read the desired state of its cluster. It holds the names of what changed, and no lines. */
+/**
+ * How far one stream has read the desired state of its cluster. It holds the names of what changed, and no
+ * lines.
+ */
 export class DesiredCursor {
   readonly clusterId: string;
   readonly #feed: DesiredFeed;
@@ -306,7 +325,10 @@ export class DesiredCursor {
     return !this.#isFirst && this.#lines === undefined && this.#touched.size === 0;
   }
 
-  /** The next lines, up to about `most` characters: at least one line, unless the reader has all that there is, or is closed meanwhile. */
+  /**
+   * The next lines, up to about `most` characters: at least one line, unless the reader has all that there
+   * is, or is closed meanwhile.
+   */
   *read(most: number): Steps<{ readonly text: string; readonly lines: number }> {
     let text = "";
     let lines = 0;
@@ -386,7 +408,10 @@ interface ControlledCluster {
 /** The control plane of a gateway. Hosts that serve none do not pass it, and do not load its code. */
 export type Control = ReturnType<typeof createControl>;
 
-/** The control plane for some clusters. @param reach how others reach their endpoints, by cluster id. Default: by the addresses of pods */
+/**
+ * The control plane for some clusters.
+ * @param reach how others reach their endpoints, by cluster id. Default: by the addresses of pods
+ */
 export function createControl(
   clusters: readonly ControlledCluster[],
   reach: ReadonlyMap<string, Reach> = new Map(),

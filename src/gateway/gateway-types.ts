@@ -10,7 +10,10 @@ export interface Acknowledgement {
   readonly expiresAt: number;
 }
 
-/** One cluster, live or with its lease run out, for status pages, metrics and the JSON API. Times are those of the gateway's clock. */
+/**
+ * One cluster, live or with its lease run out, for status pages, metrics and the JSON API. Times are those of
+ * the gateway's clock.
+ */
 export interface ClusterStatus extends Omit<ClusterMeta, "uptime" | "instance"> {
   readonly clusterId: string;
   /** Whether its lease runs, and what it pushed is in the answers. */
@@ -29,24 +32,36 @@ export interface ServingStatus {
   readonly compiledBytes: number;
   readonly services: number;
   readonly clusters: readonly ClusterStatus[];
-  /** Clusters that may push, and of which nothing is known; absent where that is not known of any. Not part of a transfer. */
+  /**
+   * Clusters that may push, and of which nothing is known; absent where that is not known of any. Not part of
+   * a transfer.
+   */
   readonly neverSeen?: readonly string[];
   /**
-   * Where answers say that they are stale: when what is answered from was last known to be what the primary serves, in
-   * Unix milliseconds.
+   * Where answers say that they are stale: when what is answered from was last known to be what the primary
+   * serves, in Unix milliseconds.
    */
   readonly staleSince?: number;
   /** The newest entry of the shared log that the generation has; absent where no log is shared. */
   readonly position?: number;
-  /** Why, and since when (Unix milliseconds), changes cannot be stored: what is in memory is served, and new changes are refused. */
+  /**
+   * Why, and since when (Unix milliseconds), changes cannot be stored: what is in memory is served, and new
+   * changes are refused.
+   */
   readonly storeTrouble?: StoreTrouble;
-  /** Where answers say that they are stale: since when a change waits that the primary's answers should have, in Unix milliseconds. */
+  /**
+   * Where answers say that they are stale: since when a change waits that the primary's answers should have,
+   * in Unix milliseconds.
+   */
   readonly behindSince?: number;
   /** Why a secondary could not take over the newest state of its primary: an older one is served, or none. */
   readonly transferError?: string;
 }
 
-/** The clusters that may push, and of which nothing is known: a worker that was never started, or a wrong cluster id, shows nowhere else. */
+/**
+ * The clusters that may push, and of which nothing is known: a worker that was never started, or a wrong
+ * cluster id, shows nowhere else.
+ */
 export function neverSeen(
   clusterIds: readonly string[],
   isKnown: (clusterId: string) => boolean,
@@ -71,8 +86,10 @@ export class SenderGone extends Error {
 }
 
 /**
- * Rejects a request of a client which may have sent a newer one to another gateway since: this one would bring back an older state. So it is called last, when it is decided what the
- * request replaces. That the client has gone may be learned late, or never; a generation that is newer than what it knew says it for certain.
+ * Rejects a request of a client which may have sent a newer one to another gateway since: this one would
+ * bring back an older state. So it is called last, when it is decided what the request replaces. That the
+ * client has gone may be learned late, or never; a generation that is newer than what it knew says it for
+ * certain.
  * @param held the generation that is held; or, where that matters, the newest one that left
  * @throws {SenderGone} @throws {GenerationMismatch}
  */
@@ -98,7 +115,10 @@ export function refuseLate(
 /** A push that names a generation that the gateway does not hold: the worker sends a full snapshot next. */
 export class GenerationMismatch extends Error {
   readonly code = "GENERATION_MISMATCH";
-  /** The newest generation of the cluster: the one that is held, or with which it left, where that is why; undefined for none. */
+  /**
+   * The newest generation of the cluster: the one that is held, or with which it left, where that is why;
+   * undefined for none.
+   */
   readonly current: number | undefined;
 
   /** @param why default: another generation is held than the one that is named, or none */
@@ -123,7 +143,10 @@ export type GatewayEvent =
       readonly kind: "snapshot" | "patch";
     }
   | { readonly event: "left"; readonly clusterId: string }
-  /** A cluster's worker reports something else that keeps it from reading all of the cluster than what was logged last. @see ReportLog */
+  /**
+   * A cluster's worker reports something else that keeps it from reading all of the cluster than what was
+   * logged last. @see ReportLog
+   */
   | {
       readonly event: "worker-degraded";
       readonly clusterId: string;
@@ -139,7 +162,10 @@ export type GatewayEvent =
     }
   | { readonly event: "other-instance-gone"; readonly clusterId: string; readonly instance: string }
   | { readonly event: "lease-expired"; readonly clusterId: string; readonly expiredAt: number }
-  /** A row of a cluster is not what was written: the cluster leaves the answers until its worker pushes in full. */
+  /**
+   * A row of a cluster is not what was written: the cluster leaves the answers until its worker pushes in
+   * full.
+   */
   | { readonly event: "rows-damaged"; readonly cluster: string; readonly key?: string | undefined }
   /** What is desired of a service could not be derived: streams that have it go on with what they have. */
   | { readonly event: "desired-failed"; readonly error: unknown }
@@ -149,9 +175,15 @@ export type GatewayEvent =
   /** The shared log cannot be read: what is held is answered, changes are refused. */
   | { readonly event: "log-not-followed"; readonly reason: string }
   | { readonly event: "log-followed-again" }
-  /** The shared log does not go on from what was applied: what it has now was taken over. @see LogFollower.reload */
+  /**
+   * The shared log does not go on from what was applied: what it has now was taken over. @see
+   * LogFollower.reload
+   */
   | { readonly event: "log-reloaded"; readonly lost: boolean }
-  /** What the shared log has of a cluster is not valid: what is held of it stays, and its worker pushes in full. */
+  /**
+   * What the shared log has of a cluster is not valid: what is held of it stays, and its worker pushes in
+   * full.
+   */
   | { readonly event: "log-damaged"; readonly clusterId: string; readonly error: unknown };
 
 /** Takes the gateway's events; must not throw. */
@@ -183,8 +215,9 @@ export interface StoreTrouble {
 }
 
 /**
- * Knows whether the store can be written. A full or failing disk makes changes impossible, and must not take live clusters out of the
- * answers: what is in memory needs no disk. Healthy again as soon as every cluster whose write failed has written something, or has nothing left to write.
+ * Knows whether the store can be written. A full or failing disk makes changes impossible, and must not take
+ * live clusters out of the answers: what is in memory needs no disk. Healthy again as soon as every cluster
+ * whose write failed has written something, or has nothing left to write.
  */
 export class StoreHealth {
   readonly #clock: Clock;
@@ -194,7 +227,9 @@ export class StoreHealth {
   readonly #failing = new Set<string>();
   #trouble: StoreTrouble | undefined;
 
-  /** @param waits whether a cluster whose write failed is going to write again: it is live, or to be removed */
+  /**
+   * @param waits whether a cluster whose write failed is going to write again: it is live, or to be removed
+   */
   constructor(clock: Clock, onEvent: OnGatewayEvent, waits: (clusterId: string) => boolean) {
     this.#clock = clock;
     this.#onEvent = onEvent;

@@ -157,7 +157,10 @@ export class Gateway {
     return unixTime(this.#parts.clock, at);
   }
 
-  /** Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers, which say that they are stale once that takes too long. */
+  /**
+   * Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers,
+   * which say that they are stale once that takes too long.
+   */
   arrived(clusterId: string): SettlePush {
     return this.#backlog.arrived(clusterId);
   }
@@ -165,7 +168,8 @@ export class Gateway {
   /**
    * Takes the lines of a push, for `push`.
    * @param base for changes: the generation that they build on
-   * @throws {GenerationMismatch} where another one is held; from the stage, where a row that the lines change is damaged
+   * @throws {GenerationMismatch} where another one is held; from the stage, where a row that the lines change
+   * is damaged
    * @throws {PushRefused} from the stage, where lines name far more than a cluster may have
    */
   stage(clusterId: string, kind: Staged["kind"], base?: number): Stage {
@@ -185,9 +189,11 @@ export class Gateway {
   }
 
   /**
-   * Takes what a cluster pushed: when this resolves it is stored, and in the answers of every scope. A large push gets there service by service.
+   * Takes what a cluster pushed: when this resolves it is stored, and in the answers of every scope. A large
+   * push gets there service by service.
    * @param base for changes: the generation that they build on
-   * @throws {PushRefused} above the limits @throws {OtherInstance} @throws {GenerationMismatch} @throws {SenderGone} see `refuseLate` @throws {StoreError} where the disk fails
+   * @throws {PushRefused} above the limits @throws {OtherInstance} @throws {GenerationMismatch} @throws
+   * {SenderGone} see `refuseLate` @throws {StoreError} where the disk fails
    */
   push(
     staged: Staged,
@@ -203,7 +209,8 @@ export class Gateway {
       this.refuseOther(clusterId, terms.instance);
       if (kind === "changes") this.#checkHeld(clusterId, base);
       const held = this.state.live.get(clusterId);
-      // Never below the clock: a gateway that lost its state must not take a delta for another state. Nor below the generation before, should the clock have been set back since.
+      // Never below the clock: a gateway that lost its state must not take a delta for another state. Nor
+      // below the generation before, should the clock have been set back since.
       const generation = Math.max(this.state.generationOf(clusterId) + 1, unixTime(clock, now));
       const meta = { generation, pushedAt: now, ...leasedAt(now, terms, held?.instance) };
       const change = await this.#take(staged, meta, ({ totals, tooLarge }) => {
@@ -223,9 +230,10 @@ export class Gateway {
   }
 
   /**
-   * Renews a cluster's lease, or gives it a new one where it expired. Where the gateway's own disk does not take that, a lease that runs goes on all the same: what is answered
-   * needs no disk.
-   * @throws {GenerationMismatch} when that generation is not held @throws {PushRefused} TOO_MANY_CLUSTERS @throws {StoreError} where the lease expired, and the disk fails
+   * Renews a cluster's lease, or gives it a new one where it expired. Where the gateway's own disk does not
+   * take that, a lease that runs goes on all the same: what is answered needs no disk.
+   * @throws {GenerationMismatch} when that generation is not held @throws {PushRefused} TOO_MANY_CLUSTERS
+   * @throws {StoreError} where the lease expired, and the disk fails
    */
   renew(clusterId: string, generation: number, requested: RequestedTerms = {}): Promise<Acknowledgement> {
     const terms = this.#terms(requested);
@@ -259,7 +267,8 @@ export class Gateway {
   /**
    * Forgets a cluster on its own wish.
    * @returns false where it was not known
-   * @throws {OtherInstance} @throws {SenderGone} @throws {GenerationMismatch} see `refuseLate` @throws {StoreError} where the disk fails: then it has not left
+   * @throws {OtherInstance} @throws {SenderGone} @throws {GenerationMismatch} see `refuseLate` @throws
+   * {StoreError} where the disk fails: then it has not left
    */
   leave(clusterId: string, sender: Sender = {}): Promise<boolean> {
     return this.#inTurn(clusterId, async () => {
@@ -278,7 +287,10 @@ export class Gateway {
     return this.state.live.has(clusterId) ? this.#parts.writer.reader.cluster(clusterId)?.totals : undefined;
   }
 
-  /** A row was found damaged while answers were made of it: its cluster leaves them until it pushes in full. May be called for each such row. */
+  /**
+   * A row was found damaged while answers were made of it: its cluster leaves them until it pushes in full.
+   * May be called for each such row.
+   */
   damaged(damage: Damage): void {
     if (this.everything.hasCluster(damage.cluster))
       void this.#attempt({ kind: "damage", cluster: damage.cluster }, damage);
@@ -293,7 +305,10 @@ export class Gateway {
     this.#order.close();
   }
 
-  /** Runs what a cluster does when all before it is done, and again where its rows changed meanwhile, or one of them is damaged: a whole push replaces all that it had. */
+  /**
+   * Runs what a cluster does when all before it is done, and again where its rows changed meanwhile, or one
+   * of them is damaged: a whole push replaces all that it had.
+   */
   #inTurn<Result>(clusterId: string, task: () => Promise<Result>): Promise<Result> {
     return this.#queue.run(clusterId, async () => {
       for (let tries = 1; ; tries++)
@@ -372,7 +387,10 @@ export class Gateway {
     }
   }
 
-  /** Writes into the database that leases expired. What could not be written is tried again with the next change. */
+  /**
+   * Writes into the database that leases expired. What could not be written is tried again with the next
+   * change.
+   */
   #writeExpiries(): void {
     // Each may be applied at once, which calls this again.
     if (this.#isWritingExpiries) return;
@@ -458,7 +476,10 @@ export class Gateway {
   }
 }
 
-/** The scopes in which clusters read what is desired in them, without views. @throws {RangeError} for a scope that contradicts itself */
+/**
+ * The scopes in which clusters read what is desired in them, without views.
+ * @throws {RangeError} for a scope that contradicts itself
+ */
 function controlScopes(control: Control | undefined): Visibility[] {
   return (control?.clusters ?? []).map(({ visibility }) => {
     checkVisibility(visibility);

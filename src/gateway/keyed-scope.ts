@@ -21,7 +21,9 @@ export interface NameSettings {
   readonly merging: MergeOptions;
   /** Bytes of compiled keys that a scope keeps. */
   readonly cacheBytes?: number | undefined;
-  /** Characters of a key that is compiled in place for a query: larger ones are compiled in turns with others. */
+  /**
+   * Characters of a key that is compiled in place for a query: larger ones are compiled in turns with others.
+   */
   readonly charactersInPlace?: number | undefined;
 }
 
@@ -41,7 +43,8 @@ export class KeyedScope {
   #entries: DatabaseEntries | undefined;
 
   /**
-   * @param visibility without a view @param current what is answered from now @param turns in which large keys are compiled
+   * @param visibility without a view @param current what is answered from now @param turns in which large
+   * keys are compiled
    * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
    */
   constructor(
@@ -63,7 +66,10 @@ export class KeyedScope {
     this.#turns = turns;
   }
 
-  /** Has its world throw a `LargeKey` for each large key but these. @param units undefined: it compiles large keys at once */
+  /**
+   * Has its world throw a `LargeKey` for each large key but these.
+   * @param units undefined: it compiles large keys at once
+   */
   lend(units: ReadonlyMap<string, KeptUnit> | undefined): void {
     this.#units.lent = units;
   }
@@ -171,7 +177,9 @@ const STEPS_AT_ONCE = 16;
 /** A unit that is compiled in turns. */
 interface OpenUnit {
   readonly unit: Promise<KeptUnit>;
-  /** The version of the cache when compiling began; undefined before that: a change until then is in the unit. */
+  /**
+   * The version of the cache when compiling began; undefined before that: a change until then is in the unit.
+   */
   version?: number;
 }
 
@@ -184,11 +192,15 @@ interface WideChange {
 }
 
 /**
- * The compiled units of a scope. A change drops the keys that it names; for one that concerns more, each unit is compared with it when it is next needed,
- * so that a cluster that joins or leaves costs nothing for keys in which it has no part.
+ * The compiled units of a scope. A change drops the keys that it names; for one that concerns more, each unit
+ * is compared with it when it is next needed, so that a cluster that joins or leaves costs nothing for keys
+ * in which it has no part.
  */
 export class KeyedUnits implements UnitCache {
-  /** Counts wide changes, and units that had to make room: after each the first use of a unit makes it the newest one. */
+  /**
+   * Counts wide changes, and units that had to make room: after each the first use of a unit makes it the
+   * newest one.
+   */
   version = 0;
   droppedBytes = 0;
   readonly #reader: Reader;
@@ -267,7 +279,8 @@ export class KeyedUnits implements UnitCache {
   }
 
   /**
-   * Compiles a unit in turns: with every change that was there when this was called. The cache keeps it unless the key changes meanwhile.
+   * Compiles a unit in turns: with every change that was there when this was called. The cache keeps it
+   * unless the key changes meanwhile.
    * @param begin called when it has its turn
    */
   compile(id: string, turns: Turns, begin: () => Steps<CompiledUnit> | undefined): Promise<KeptUnit> {

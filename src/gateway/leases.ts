@@ -52,7 +52,10 @@ export function renewed(
   return { ...meta, ...leasedAt(now, terms, meta.instance) };
 }
 
-/** Reports of a cluster that are logged in a window, at most: a worker may report something else with each request. */
+/**
+ * Reports of a cluster that are logged in a window, at most: a worker may report something else with each
+ * request.
+ */
 const MOST_REPORTS = 10;
 /** Milliseconds. */
 const REPORTS_WINDOW = 60_000;
@@ -60,11 +63,16 @@ const REPORTS_WINDOW = 60_000;
 /** A worker's report, as it is held. */
 type Report = Pick<ClusterMeta, "degraded">;
 
-/** Logs what workers report, when it is something else than what was logged last: of each cluster at most ten in a minute. */
+/**
+ * Logs what workers report, when it is something else than what was logged last: of each cluster at most ten
+ * in a minute.
+ */
 export class ReportLog {
   readonly #clock: Pick<Clock, "now">;
   readonly #onEvent: OnGatewayEvent;
-  /** By cluster: what was logged last, when its window began, and how many reports of the window were logged. */
+  /**
+   * By cluster: what was logged last, when its window began, and how many reports of the window were logged.
+   */
   readonly #logged = new Map<string, Report & { readonly from: number; readonly count: number }>();
 
   constructor(clock: Pick<Clock, "now">, onEvent: OnGatewayEvent) {
@@ -72,7 +80,11 @@ export class ReportLog {
     this.#onEvent = onEvent;
   }
 
-  /** Takes the report of each request, so that one above the limit is logged with a later one that still has it. @param before the report before */
+  /**
+   * Takes the report of each request, so that one above the limit is logged with a later one that still has
+   * it.
+   * @param before the report before
+   */
   take(clusterId: string, before: Report, { degraded = [] }: Report): void {
     const at = this.#clock.now();
     const last = this.#logged.get(clusterId);
@@ -90,7 +102,10 @@ export class ReportLog {
   }
 }
 
-/** A worker's report as it is held: with the times when things began, by the clock that shows `now`. Absent if nothing is wrong. */
+/**
+ * A worker's report as it is held: with the times when things began, by the clock that shows `now`. Absent if
+ * nothing is wrong.
+ */
 function degradedSince(report: readonly Degradation[], now: number): { readonly degraded?: DegradedSince[] } {
   if (report.length === 0) return {};
   return { degraded: report.map(({ seconds, ...rest }) => ({ ...rest, since: now - seconds * 1000 })) };
@@ -111,7 +126,10 @@ export function withTimesAhead<Held extends HeldTimes>(held: Held, ahead: number
   };
 }
 
-/** What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has another clock. */
+/**
+ * What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has
+ * another clock.
+ */
 export function toStored({ uptime: _, ...meta }: ClusterMeta, clock: Clock): ClusterMeta {
   const uptime = clock.uptime?.();
   return {
@@ -121,8 +139,8 @@ export function toStored({ uptime: _, ...meta }: ClusterMeta, clock: Clock): Clu
 }
 
 /**
- * A cluster's meta as it goes on in a process that loads it, in times of `clock`. The lease has what was left of it, and never more than its
- * whole length, whatever the wall clock showed then and shows now.
+ * A cluster's meta as it goes on in a process that loads it, in times of `clock`. The lease has what was left
+ * of it, and never more than its whole length, whatever the wall clock showed then and shows now.
  */
 export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
   // Read once: between two looks at the clock a busy machine may run something else for a while.
@@ -137,8 +155,8 @@ export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
 }
 
 /**
- * Milliseconds since a lease was renewed: by the wall clock, unless the machine has run since then and its uptime says something else,
- * because the wall clock was set.
+ * Milliseconds since a lease was renewed: by the wall clock, unless the machine has run since then and its
+ * uptime says something else, because the wall clock was set.
  */
 function elapsedSince({ renewedAt, uptime }: ClusterMeta, clock: Clock, now: number): number {
   const byWall = Math.max(0, unixTime(clock, now) - renewedAt);
@@ -148,12 +166,18 @@ function elapsedSince({ renewedAt, uptime }: ClusterMeta, clock: Clock, now: num
   return Math.abs(byUptime - byWall) < CLOCK_JITTER ? byWall : byUptime;
 }
 
-/** The longest delay that timers take, in milliseconds (HTML, "timer initialization steps"): with more they fire at once. */
+/**
+ * The longest delay that timers take, in milliseconds (HTML, "timer initialization steps"): with more they
+ * fire at once.
+ */
 const LONGEST_DELAY = 2 ** 31 - 1;
 
 /** Calls back when the next lease expires. */
 export interface LeaseWatch {
-  /** The next lease expires at `at` (Unix milliseconds, Infinity for never); it may be too early to look, but not too late. */
+  /**
+   * The next lease expires at `at` (Unix milliseconds, Infinity for never); it may be too early to look, but
+   * not too late.
+   */
   watch(at: number): void;
   stop(): void;
 }
@@ -189,7 +213,10 @@ export class LeaseTimer implements LeaseWatch {
   }
 }
 
-/** When the leases expire that a key's names depend on. A table is made when the key is first answered; a renewal makes new tables. */
+/**
+ * When the leases expire that a key's names depend on. A table is made when the key is first answered; a
+ * renewal makes new tables.
+ */
 export class LeaseTables implements Leases {
   readonly #expiresAt: (clusterId: string) => number | undefined;
   /** A secondary may drop keys from memory before leases change. */
@@ -213,15 +240,18 @@ export class LeaseTables implements Leases {
   }
 }
 
-/** The same leases for a key that may name a cluster which the frame does not have: its TTLs are bounded by the key's own lease groups, not by the leases of all clusters in the frame. */
+/**
+ * The same leases for a key that may name a cluster which the frame does not have: its TTLs are bounded by
+ * the key's own lease groups, not by the leases of all clusters in the frame.
+ */
 export function withoutShortcut(leases: Leases, frame: Leased): Leases {
   const expired = new Float64Array(frame.leaseGroups.length);
   return { of: (names) => (names === frame ? expired : leases.of(names)) };
 }
 
 /**
- * When each lease group's first lease expires. A cluster that is no longer live (no `expiresAt`) counts as expired: its records may be answered once more, but not be
- * cached.
+ * When each lease group's first lease expires. A cluster that is no longer live (no `expiresAt`) counts as
+ * expired: its records may be answered once more, but not be cached.
  */
 function leaseExpiry(
   groups: readonly (readonly string[])[],
@@ -237,19 +267,26 @@ export class OtherInstance extends Error {
   readonly code = "OTHER_INSTANCE";
 }
 
-/** What keeps pushing for a cluster beside the worker that holds its lease. Times are those of the gateway's clock. */
+/**
+ * What keeps pushing for a cluster beside the worker that holds its lease. Times are those of the gateway's
+ * clock.
+ */
 export interface Contention {
   readonly instance: string;
   readonly since: number;
   readonly last: number;
 }
 
-/** Milliseconds after its last attempt for which another instance counts as there. Workers try at least once a minute. */
+/**
+ * Milliseconds after its last attempt for which another instance counts as there. Workers try at least once a
+ * minute.
+ */
 const COUNTS_FOR = 180_000;
 
 /**
- * Lets only the instance that holds a cluster's lease push: two workers with one cluster id would replace each other's state with each push.
- * A request without an instance, and one for a lease without an instance, is let through.
+ * Lets only the instance that holds a cluster's lease push: two workers with one cluster id would replace
+ * each other's state with each push. A request without an instance, and one for a lease without an instance,
+ * is let through.
  * @param contentions by cluster @throws {OtherInstance}
  */
 export function refuseOtherInstance(

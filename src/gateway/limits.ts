@@ -17,7 +17,10 @@ export interface GatewayLimits extends SnapshotBounds {
   readonly clusters: number;
   /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
   readonly snapshotCharacters: number;
-  /** Endpoints that an export, an import or a service of a cluster's own zone may have: its names are compiled in one turn. */
+  /**
+   * Endpoints that an export, an import or a service of a cluster's own zone may have: its names are compiled
+   * in one turn.
+   */
   readonly endpointsPerService: number;
   /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
   readonly pushDelaySeconds: number;
@@ -36,11 +39,15 @@ export function checkBounds(limits: SnapshotBounds, totals: SnapshotBounds): voi
   }
 }
 
-/** Imports that a cluster's own worker made, which do not count, in one push: one for each service that others export. */
+/**
+ * Imports that a cluster's own worker made, which do not count, in one push: one for each service that others
+ * export.
+ */
 const MOST_MANAGED = 50_000;
 
 /**
- * Checks, while lines come, how many entries of a kind they name: as many as a cluster may have, and as many that go.
+ * Checks, while lines come, how many entries of a kind they name: as many as a cluster may have, and as many
+ * that go.
  * @throws {PushRefused} naming the setting
  */
 export function checkNames(limits: SnapshotBounds, kind: Kind, names: number): void {
@@ -93,7 +100,10 @@ export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease
   );
 }
 
-/** Why a push is not taken although it is well formed: the setting under `limits` whose bound it exceeds; of a snapshot, what it has too many of. */
+/**
+ * Why a push is not taken although it is well formed: the setting under `limits` whose bound it exceeds; of a
+ * snapshot, what it has too many of.
+ */
 export const PUSH_REFUSALS = {
   LEASE_OUT_OF_RANGE: { limit: undefined },
   TOO_MANY_CLUSTERS: { limit: "clusters" },

@@ -1,9 +1,15 @@
 import { type Clock, unixTime } from "./clock.ts";
 
-/** How long a push that the gateway could not take counts as waiting, in milliseconds. Workers send it again sooner. */
+/**
+ * How long a push that the gateway could not take counts as waiting, in milliseconds. Workers send it again
+ * sooner.
+ */
 const POSTPONED_MILLISECONDS = 60_000;
 
-/** Called once for a push that arrived. @param settled false where the gateway could not take it, and expects it again */
+/**
+ * Called once for a push that arrived.
+ * @param settled false where the gateway could not take it, and expects it again
+ */
 export type SettlePush = (settled: boolean) => void;
 
 type BacklogClock = Pick<Clock, "now" | "wallOffset">;
@@ -16,7 +22,10 @@ interface Postponed {
   readonly at: number;
 }
 
-/** The pushes that arrived and are not in the answers yet. While one waits too long, answers may be out of date. */
+/**
+ * The pushes that arrived and are not in the answers yet. While one waits too long, answers may be out of
+ * date.
+ */
 export class PushBacklog {
   readonly #clock: BacklogClock;
   readonly #most: number;
@@ -29,7 +38,8 @@ export class PushBacklog {
 
   /**
    * @param most milliseconds that a push may wait before answers count as out of date
-   * @param isLive whether answers have anything of a cluster; a push that the gateway could not take counts only then
+   * @param isLive whether answers have anything of a cluster; a push that the gateway could not take counts
+   * only then
    */
   constructor(clock: BacklogClock, most: number, isLive: (clusterId: string) => boolean) {
     this.#clock = clock;
@@ -37,7 +47,10 @@ export class PushBacklog {
     this.#isLive = isLive;
   }
 
-  /** A whole push of a cluster arrived. Bodies that are still being sent do not count: their senders could make anything stale. */
+  /**
+   * A whole push of a cluster arrived. Bodies that are still being sent do not count: their senders could
+   * make anything stale.
+   */
   arrived(clusterId: string): SettlePush {
     const push = { since: this.#clock.now() };
     this.#inProgress.add(push);
@@ -52,8 +65,9 @@ export class PushBacklog {
   }
 
   /**
-   * Another gateway with the same log took a request of a cluster, and the answers here have it. They lack no push that this gateway refused before that: a worker sends one request
-   * after the other, and each has all that the ones before had.
+   * Another gateway with the same log took a request of a cluster, and the answers here have it. They lack no
+   * push that this gateway refused before that: a worker sends one request after the other, and each has all
+   * that the ones before had.
    * @param at Unix milliseconds
    */
   takenElsewhere(clusterId: string, at: number): void {
@@ -63,7 +77,10 @@ export class PushBacklog {
     this.#drop();
   }
 
-  /** Since when a push waits that answers should have by now, in Unix milliseconds; undefined while there is none. */
+  /**
+   * Since when a push waits that answers should have by now, in Unix milliseconds; undefined while there is
+   * none.
+   */
   behindSince(now: number): number | undefined {
     if (!(now - this.#oldest > this.#most)) return undefined;
     this.#drop();

@@ -13,7 +13,8 @@ export interface DohGateway {
    * @param view the cluster id of the client, or the view of a place (`localityView`); undefined for outside
    * @param now Unix milliseconds
    * @param transport how the answer travels; DNS over HTTPS unless given
-   * @returns undefined where `query` is no DNS query at all; a promise where a part of what is answered from has to come into memory first
+   * @returns undefined where `query` is no DNS query at all; a promise where a part of what is answered from
+   * has to come into memory first
    */
   answer(
     query: Uint8Array,
@@ -21,7 +22,9 @@ export interface DohGateway {
     now: number,
     transport?: Transport,
   ): Answer | undefined | Promise<Answer | undefined>;
-  /** Whether there is a view of that cluster: it has pushed and has not left. Called for every query by path. */
+  /**
+   * Whether there is a view of that cluster: it has pushed and has not left. Called for every query by path.
+   */
   hasCluster(clusterId: string): boolean;
   status(): ServingStatus;
 }
@@ -61,18 +64,28 @@ export interface ServedWorld {
 /** What a survey found. */
 export type Surveyed = Pick<Survey, "conflicts" | "findings" | "services">;
 
-/** A gateway as far as things exist in a scope: what it says of clusters, services and itself knows of nothing else. */
+/**
+ * A gateway as far as things exist in a scope: what it says of clusters, services and itself knows of nothing
+ * else.
+ */
 export interface ScopedGateway extends DohGateway {
-  /** What is answered from at `now` (Unix milliseconds, default: now). Undefined while names cannot be denied: nothing was pushed, or every lease expired. */
+  /**
+   * What is answered from at `now` (Unix milliseconds, default: now). Undefined while names cannot be denied:
+   * nothing was pushed, or every lease expired.
+   */
   current(now?: number): ServedWorld | undefined;
   /**
-   * Calls a function with what `current` returns. If it needs a large key, that key is compiled in turns with other work, and the function is called again.
+   * Calls a function with what `current` returns. If it needs a large key, that key is compiled in turns with
+   * other work, and the function is called again.
    * @param use called with undefined, too, if too many calls wait for large keys
    */
   withNames<Result>(
     use: (served: ServedWorld | undefined, now: number) => Result,
     now?: number,
   ): Result | Promise<Result>;
-  /** Conflicts, findings and the number of services, as of now; or, where that takes more than 2 s, as of the last time: undefined if there was none. */
+  /**
+   * Conflicts, findings and the number of services, as of now; or, where that takes more than 2 s, as of the
+   * last time: undefined if there was none.
+   */
   survey(): Promise<Surveyed | undefined>;
 }

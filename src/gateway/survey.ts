@@ -28,8 +28,8 @@ const KEYS_AT_ONCE = 256;
 const OWN_KINDS: readonly Kind[] = [Kind.service, Kind.pods, Kind.findings];
 
 /**
- * Conflicts, findings and the number of services of one scope. It holds what there is to object to, and the keys of services; it learns which keys
- * changed, and looks at them when somebody needs the lists.
+ * Conflicts, findings and the number of services of one scope. It holds what there is to object to, and the
+ * keys of services; it learns which keys changed, and looks at them when somebody needs the lists.
  */
 export class Survey implements Objections, ScopeFollower {
   readonly #world: () => KeyWorld | undefined;
@@ -60,7 +60,10 @@ export class Survey implements Objections, ScopeFollower {
     return this.#conflicts;
   }
 
-  /** As of the last `refresh`: what clusters reported, and what merging and compiling found; by cluster id, namespace, name, kind, reason and message. */
+  /**
+   * As of the last `refresh`: what clusters reported, and what merging and compiling found; by cluster id,
+   * namespace, name, kind, reason and message.
+   */
   get findings(): readonly ClusterFinding[] {
     return this.#findings;
   }
@@ -117,7 +120,10 @@ export class Survey implements Objections, ScopeFollower {
     }
   }
 
-  /** The lists as of now; or, where that takes longer, as of the last time; undefined where there was none. @param most milliseconds */
+  /**
+   * The lists as of now; or, where that takes longer, as of the last time; undefined where there was none.
+   * @param most milliseconds
+   */
   async within(most: number, turns: Turns, clock: Pick<Clock, "setTimer">): Promise<this | undefined> {
     if (!this.#isUpToDate) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -249,7 +255,10 @@ function takeFirst<Value>(map: Map<string, Value>): [key: string, value: Value] 
 /** Items that are sorted at once: a fraction of a millisecond. */
 const ITEMS_AT_ONCE = 512;
 
-/** Sorts as `Array.prototype.sort` does, in steps: to sort 100,000 endpoints takes 40 ms. @returns the array itself, or another one */
+/**
+ * Sorts as `Array.prototype.sort` does, in steps: to sort 100,000 endpoints takes 40 ms.
+ * @returns the array itself, or another one
+ */
 function* sortInSteps<Item>(items: Item[], compare: (left: Item, right: Item) => number): Steps<Item[]> {
   if (items.length <= ITEMS_AT_ONCE) return items.sort(compare);
   let runs: Item[][] = [];
@@ -284,8 +293,8 @@ function* joinRuns<Item>(
 }
 
 /**
- * The services that do not have reverse names since another cluster reported the addresses first. Most neighbourhoods of addresses (`claimBucket`) are
- * reported by one cluster, and cost one look each.
+ * The services that do not have reverse names since another cluster reported the addresses first. Most
+ * neighbourhoods of addresses (`claimBucket`) are reported by one cluster, and cost one look each.
  */
 class ContestedServices {
   /** Buckets in which something changed. */
@@ -310,7 +319,11 @@ class ContestedServices {
     this.#buckets.add(bucket);
   }
 
-  /** Takes over that a service may have other addresses. @param buckets of those that it has now @param repeatsAddress whether two of its endpoints have one address */
+  /**
+   * Takes over that a service may have other addresses.
+   * @param buckets of those that it has now
+   * @param repeatsAddress whether two of its endpoints have one address
+   */
   note(key: string, buckets: readonly string[], repeatsAddress: boolean): void {
     for (const bucket of buckets) this.#buckets.add(bucket);
     const repeatedAddress = this.#withRepeatedAddress.delete(key);

@@ -29,8 +29,9 @@ export interface FetchRuntime {
 }
 
 /**
- * The server of such a runtime, instead of Node's: `localhost` means both of its addresses, no host means every address.
- * These servers cannot request client certificates, nor change their certificate while they run: such settings are errors.
+ * The server of such a runtime, instead of Node's: `localhost` means both of its addresses, no host means
+ * every address. These servers cannot request client certificates, nor change their certificate while they
+ * run: such settings are errors.
  */
 export function startFetchServer(runtime: FetchRuntime): StartServer {
   return async (options) => {

@@ -73,7 +73,8 @@ interface SecondarySettings {
 const MOST_KEYS = 2;
 
 /**
- * The settings in environment variables: CLUSTERSET_PRIMARY_URL, CLUSTERSET_TRANSFER_TOKEN, CLUSTERSET_TRANSFER_KEYS, CONFIG and PUSH_CREDENTIALS.
+ * The settings in environment variables: CLUSTERSET_PRIMARY_URL, CLUSTERSET_TRANSFER_TOKEN,
+ * CLUSTERSET_TRANSFER_KEYS, CONFIG and PUSH_CREDENTIALS.
  * @throws {UsageError} with each wrong variable or key, without any secret
  */
 export function readSecondarySettings(

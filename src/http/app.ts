@@ -71,7 +71,10 @@ export interface AppParts
 export interface App {
   /** @param background runs work that continues after the response */
   fetch(request: Request, client?: Partial<Client>, background?: Background): MaybePromise<Response>;
-  /** The handler of DNS or JSON at a path, for hosts without a Request object; undefined if only `fetch` answers. */
+  /**
+   * The handler of DNS or JSON at a path, for hosts without a Request object; undefined if only `fetch`
+   * answers.
+   */
   handlerAt(path: string): Handler | undefined;
   /** Makes the response if a handler threw. */
   failed(request: HttpRequest, error: unknown): HttpResponse;
@@ -83,8 +86,9 @@ export interface App {
 const RETRY_AFTER = 30;
 
 /**
- * The DNS resource (RFC 8484), its JSON forms, the push API, health, metrics, the pages. Except for routes with credentials of
- * their own, an access rule admits each request, and answers have only what the rule's clients may see.
+ * The DNS resource (RFC 8484), its JSON forms, the push API, health, metrics, the pages. Except for routes
+ * with credentials of their own, an access rule admits each request, and answers have only what the rule's
+ * clients may see.
  */
 export function createApp(parts: AppParts): App {
   const { access, policies, counters, accessCounters } = parts;
@@ -92,7 +96,9 @@ export function createApp(parts: AppParts): App {
   // A rejection before admission has the CORS fields of public answers.
   const openOrigins = originsOf(parts.allowedOrigins, access.rules.public !== undefined);
   const reject = createReject(openOrigins, counters);
-  /** Paths without an access rule have credentials of their own, which pages of other origins must not use. */
+  /**
+   * Paths without an access rule have credentials of their own, which pages of other origins must not use.
+   */
   const rejectOwn = createReject(NO_ORIGIN, counters);
   const gate = createRequestGate({
     ...parts,
@@ -333,7 +339,10 @@ interface OwnRoutes {
   readonly transferRoutes?: Hono<AppEnvironment> | undefined;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment> | undefined;
-  /** Loads what makes the document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a file: they do not have to hold it. */
+  /**
+   * Loads what makes the document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a
+   * file: they do not have to hold it.
+   */
   readonly openApi?: (() => Promise<{ openApiDocument(version: string): object }>) | undefined;
 }
 
@@ -350,14 +359,19 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 /** A method by its name if routes have it, else `other`: for what is kept or found by method. */
 const knownMethod = (method: string) => (METHODS.has(method) ? method : "other");
 
-/** Hono's router finds handlers in plain objects by method: of `constructor` it takes a function for them, and with `__proto__` it writes to the prototype of all objects. */
+/**
+ * Hono's router finds handlers in plain objects by method: of `constructor` it takes a function for them, and
+ * with `__proto__` it writes to the prototype of all objects.
+ */
 class MethodRouter<Route> extends TrieRouter<Route> {
   override match(method: string, path: string) {
     return super.match(knownMethod(method), path);
   }
 }
 
-/** Routes that requests come to, rather than those that are mounted in others: `hono/tiny` is given no router. */
+/**
+ * Routes that requests come to, rather than those that are mounted in others: `hono/tiny` is given no router.
+ */
 export function ownRouter<E extends Env>(routes: Hono<E>): Hono<E> {
   routes.router = new MethodRouter();
   return routes;

@@ -85,7 +85,10 @@ export interface AuditParts {
   readonly clientAddress?: ClientAddress | undefined;
 }
 
-/** Actions without a line if they succeed: they change nothing, happen every few seconds, or have a line elsewhere. */
+/**
+ * Actions without a line if they succeed: they change nothing, happen every few seconds, or have a line
+ * elsewhere.
+ */
 const QUIET: ReadonlySet<AuditAction> = new Set(["renew", "read", "forward"]);
 
 /** Errors whose messages quote the body. */

@@ -18,7 +18,11 @@ import { acceptQuality, JSON_TYPE } from "./messages/fields.ts";
 import type { Explanation as ExplanationSchema } from "./openapi/schemas.ts";
 import { nameOfCode, nameOfType } from "./pages/page.ts";
 
-/** `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache keeps it. @param clock Unix milliseconds */
+/**
+ * `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache
+ * keeps it.
+ * @param clock Unix milliseconds
+ */
 export function createExplainRoute(clock: () => number): JsonRoute {
   return (request, answers, endpoint) => {
     const { reject } = answers;

@@ -92,7 +92,10 @@ interface WrittenAnswer {
   readonly caching: string;
 }
 
-/** Answers a question as every path does. @param write returns undefined for an unreadable answer of another name server */
+/**
+ * Answers a question as every path does.
+ * @param write returns undefined for an unreadable answer of another name server
+ */
 export function answerQuestion(
   request: HttpRequest,
   { answerQuery, origins, reject }: RuleAnswers,
@@ -228,7 +231,10 @@ function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace
 /** The most clusters that the comment names; others are summarized. */
 const NAMED_CLUSTERS = 5;
 
-/** Reads an answer, with its view, its source and its age as the comment; undefined where another name server sent an unreadable one. */
+/**
+ * Reads an answer, with its view, its source and its age as the comment; undefined where another name server
+ * sent an unreadable one.
+ */
 export function readAnswered(
   answered: Answered,
   gateway: Pick<DohGateway, "status">,
@@ -251,8 +257,9 @@ function describeAnswered(answered: Answered, gateway: Pick<DohGateway, "status"
 
 /**
  * Describes the view of an answer and the age of its data:
- * `seen from outside; 1 of 2 clusters live; cluster-a last seen 3 s ago; cluster-b silent for 95 s, withdrawn`. For a stale answer
- * that comes first.
+ * `seen from outside; 1 of 2 clusters live; cluster-a last seen 3 s ago; cluster-b silent for 95 s,
+ * withdrawn`.
+ * For a stale answer that comes first.
  */
 function describeFreshness(status: ServingStatus, view: View, now: number): string {
   const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
@@ -280,12 +287,18 @@ function describeCluster({ live, renewedAt, expiresAt, degraded = [] }: ClusterS
   return expiresAt > now ? `pushed ${age} s ago, not in the answers yet` : `silent for ${age} s, withdrawn`;
 }
 
-/** What keeps a worker from reading all of its cluster, in words: `API server unreachable for 4 min`; empty if nothing does. */
+/**
+ * What keeps a worker from reading all of its cluster, in words: `API server unreachable for 4 min`; empty if
+ * nothing does.
+ */
 export function describeDegraded({ degraded = [] }: Pick<ClusterStatus, "degraded">, now: number): string[] {
   return degraded.map((one) => `${describeDegradation(one)} for ${duration(now - one.since)}`);
 }
 
-/** `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not stale. */
+/**
+ * `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not
+ * stale.
+ */
 export function describeStale({ staleSince, behindSince }: ServingStatus, now: number): string[] {
   return [
     ...(staleSince === undefined
@@ -307,7 +320,10 @@ function describeView({ cluster = "outside", locality, isByLocation }: View): st
   return `seen from ${cluster}${near}${isByLocation === true ? " (by location)" : ""}`;
 }
 
-/** The same for a name out of zone: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */
+/**
+ * The same for a name out of zone: `forwarded to dns.example.net; cached 12 s ago`,
+ * `forwarded, but no upstream answered`.
+ */
 function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
   if (upstream === undefined) return "forwarded, but no upstream answered";
   const cached = ageSeconds > 0 || isStale ? `; cached ${ageSeconds} s ago` : "";

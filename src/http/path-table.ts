@@ -12,7 +12,10 @@ export const MOUNTS = {
   description: "/api/v1/openapi.json",
 } as const;
 
-/** The forms of an answer: each has a path of its name, and one below `/clusters/<id>` for the view of that cluster. */
+/**
+ * The forms of an answer: each has a path of its name, and one below `/clusters/<id>` for the view of that
+ * cluster.
+ */
 const FORMS = ["dns-query", "resolve", "explain"] as const;
 type Form = (typeof FORMS)[number];
 const FORM = new RegExp(`^/(?:clusters/(?<cluster>[^/]+)/)?(?<form>${FORMS.join("|")})$`);
@@ -29,7 +32,10 @@ export function formOf(path: string): { readonly form: Form; readonly cluster?: 
 interface PathRow {
   /** The path, without a token in front. */
   readonly pattern: RegExp;
-  /** `rule`: an access rule. `route`: the route has credentials of its own. `none`: the answer reveals nothing. */
+  /**
+   * `rule`: an access rule. `route`: the route has credentials of its own. `none`: the answer reveals
+   * nothing.
+   */
   readonly admission: "rule" | "route" | "none";
   /** Which requests are answered under overload, too. */
   readonly urgent: "all" | "reads" | "changes" | "none";
@@ -50,7 +56,8 @@ const ROWS: readonly PathRow[] = [
     admission: "none",
     urgent: "none",
   },
-  // Without pushes names would leave the answers. They have bounds of their own (src/http/push/), and are rejected without a credential before a body is read.
+  // Without pushes names would leave the answers. They have bounds of their own (src/http/push/), and are
+  // rejected without a credential before a body is read.
   { pattern: new RegExp(`^${MOUNTS.push}/`), admission: "route", urgent: "changes" },
   // Secondaries take changes over by it.
   { pattern: new RegExp(`^${MOUNTS.transfer}/`), admission: "route", urgent: "reads" },
@@ -63,7 +70,10 @@ export function rowOf(path: string): PathRow {
   return ROWS.find(({ pattern }) => pattern.test(path)) ?? PAGE;
 }
 
-/** Whether a request is answered under overload, too, and before others that wait. @param path with or without a token in front */
+/**
+ * Whether a request is answered under overload, too, and before others that wait.
+ * @param path with or without a token in front
+ */
 export function isUrgent(method: string, path: string): boolean {
   const { urgent } = rowOf(readPathToken(path)?.url ?? path);
   if (urgent === "all" || urgent === "none") return urgent === "all";
@@ -74,8 +84,8 @@ export function isUrgent(method: string, path: string): boolean {
 export interface PathPolicies {
   readonly default: OutsidePolicy;
   /**
-   * By path: `/dns-query`, `/resolve`, `/clusters` for the paths of all clusters; every other path is another DNS resource that answers
-   * like `/dns-query`.
+   * By path: `/dns-query`, `/resolve`, `/clusters` for the paths of all clusters; every other path is another
+   * DNS resource that answers like `/dns-query`.
    */
   readonly byPath: ReadonlyMap<string, OutsidePolicy>;
 }

@@ -39,7 +39,10 @@ const tooMany = (seconds: number): Rejection => ({
   headers: { "retry-after": String(seconds) },
 });
 
-/** The gate in front of all resources, which returns why it rejects a request; undefined if it would reject nothing. */
+/**
+ * The gate in front of all resources, which returns why it rejects a request; undefined if it would reject
+ * nothing.
+ */
 export function createRequestGate(
   parts: RequestGateParts,
 ): ((request: HttpRequest) => Rejection | undefined) | undefined {

@@ -42,8 +42,9 @@ const LIMITS = {
 };
 
 /**
- * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service discovery, Initial
- * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. Mount them at `/federations`.
+ * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service
+ * discovery, Initial Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host
+ * trusts. Mount them at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
   const { stubs, counters, onError, onChange } = dependencies;

@@ -11,7 +11,10 @@ import { ApiError, apiRoute, methodNotAllowed, noResource } from "./messages/err
 
 /** The parts of the transfer routes. */
 export interface TransferDependencies extends AuditParts, PrimaryParts {
-  /** Checks the tokens of secondaries. Default: no check, for hosts where only their own code reaches the routes. */
+  /**
+   * Checks the tokens of secondaries. Default: no check, for hosts where only their own code reaches the
+   * routes.
+   */
   readonly authority?: Authority;
   /** Returns the key that signs responses; called for each. Default: they are not signed. */
   readonly key?: (() => TransferKeys) | undefined;
@@ -21,7 +24,10 @@ export interface TransferDependencies extends AuditParts, PrimaryParts {
 
 type TransferContext = Context<AppEnvironment>;
 
-/** The routes by which secondaries follow a primary (docs/reference/transfer.md), to be mounted at `/api/v1/transfer`. */
+/**
+ * The routes by which secondaries follow a primary (docs/reference/transfer.md), to be mounted at
+ * `/api/v1/transfer`.
+ */
 export function createTransferRoutes(dependencies: TransferDependencies): Hono<AppEnvironment> {
   const { authority, key, onError } = dependencies;
   const primary = new Primary(dependencies);

@@ -21,8 +21,8 @@ import { CONNECTION_WINDOW, STREAM_WINDOW, StreamTable } from "./stream-table.ts
 /** Above so many bytes that the peer does not read, nothing more is read of it (RFC 9113 section 10.5). */
 const MOST_UNREAD = 1024 * 1024;
 /**
- * Milliseconds that a client has to answer the PING of a graceful end, and to go on sending after the end: bytes that the server does not read become a
- * TCP reset, with which the client loses the last frames.
+ * Milliseconds that a client has to answer the PING of a graceful end, and to go on sending after the end:
+ * bytes that the server does not read become a TCP reset, with which the client loses the last frames.
  */
 const LINGER = 1000;
 /** How many bytes a client may send in that time. */
@@ -30,7 +30,9 @@ const MOST_LATE = 256 * 1024;
 
 const monotonic = () => performance.now();
 
-/** The server's side of one HTTP/2 connection (RFC 9113), on a socket for which the protocol was negotiated. */
+/**
+ * The server's side of one HTTP/2 connection (RFC 9113), on a socket for which the protocol was negotiated.
+ */
 export class Http2Connection {
   readonly #socket: Duplex;
   readonly #events: Http2Events;
@@ -98,8 +100,8 @@ export class Http2Connection {
   }
 
   /**
-   * Milliseconds for which every response has waited for a client that reads nothing; 0 if one of them made progress.
-   * Counts from the first call on.
+   * Milliseconds for which every response has waited for a client that reads nothing; 0 if one of them made
+   * progress. Counts from the first call on.
    */
   stalledFor(now: number): number {
     const sent = this.#table.sentToStalledClient;
@@ -114,8 +116,8 @@ export class Http2Connection {
   }
 
   /**
-   * Ends the connection without losing a request (section 6.8): announces it, and once the client has answered names the last request that is handled;
-   * the socket ends after the last response.
+   * Ends the connection without losing a request (section 6.8): announces it, and once the client has
+   * answered names the last request that is handled; the socket ends after the last response.
    */
   goAway(): void {
     if (this.#isGoingAway || this.#isEnded) return;
@@ -264,15 +266,17 @@ export class Http2Connection {
 }
 
 /**
- * The frames about a connection and its windows: SETTINGS, PING, PRIORITY, GOAWAY and WINDOW_UPDATE (RFC 9113 sections 6.3 and 6.5 to 6.9). Each
- * method throws a `ConnectionError` if the connection cannot go on.
+ * The frames about a connection and its windows: SETTINGS, PING, PRIORITY, GOAWAY and WINDOW_UPDATE (RFC 9113
+ * sections 6.3 and 6.5 to 6.9). Each method throws a `ConnectionError` if the connection cannot go on.
  */
 class ControlFrames {
   readonly #settings: PeerSettings;
   readonly #table: StreamTable;
   readonly #spend: () => void;
   readonly #output: FrameOutput;
-  /** What to call with the answer to each PING, by the number in its payload. Most connections never have one. */
+  /**
+   * What to call with the answer to each PING, by the number in its payload. Most connections never have one.
+   */
   #pings: Map<number, () => void> | undefined;
   #lastPing = 0;
 
@@ -383,11 +387,17 @@ interface FrameParts {
   readonly settings: PeerSettings;
   readonly decoder: HpackDecoder;
   readonly table: StreamTable;
-  /** Takes a frame that advances no request from the flood budget. @throws {ConnectionError} if it is one too many */
+  /**
+   * Takes a frame that advances no request from the flood budget.
+   * @throws {ConnectionError} if it is one too many
+   */
   readonly spend: () => void;
 }
 
-/** The frames of requests: HEADERS, CONTINUATION, DATA and RST_STREAM (RFC 9113 sections 6.1, 6.2, 6.4 and 6.10). Each method throws a `ConnectionError` if the connection cannot go on. */
+/**
+ * The frames of requests: HEADERS, CONTINUATION, DATA and RST_STREAM (RFC 9113 sections 6.1, 6.2, 6.4 and
+ * 6.10). Each method throws a `ConnectionError` if the connection cannot go on.
+ */
 class RequestFrames {
   /** Whether requests that begin now are not handled: the client knows (section 6.8). */
   isClosing = false;

@@ -77,7 +77,10 @@ export function checkTrailers(fields: readonly string[]): string | undefined {
 
 export type ResponseFields = Readonly<Record<string, string>>;
 
-/** Blocks by the object of the fields: answers share equal fields. By status, since one object may be of several. */
+/**
+ * Blocks by the object of the fields: answers share equal fields. By status, since one object may be of
+ * several.
+ */
 const shared = new WeakMap<ResponseFields, Map<number, Buffer>>();
 
 /**
@@ -109,7 +112,8 @@ interface DatedBlock {
 const dated = new WeakMap<Buffer, DatedBlock>();
 
 /**
- * The field block of a response with a field `date`. Blocks of fields that cannot change are put together once for each date.
+ * The field block of a response with a field `date`. Blocks of fields that cannot change are put together
+ * once for each date.
  * @throws {TypeError} for a field that HTTP/2 does not allow
  */
 export function datedBlock(status: number, fields: ResponseFields, date: Buffer): Buffer {
@@ -180,7 +184,8 @@ export class FieldBlock {
 }
 
 /**
- * Where the fragment of a HEADERS frame, or the data of a DATA frame, is: without padding and priority (RFC 9113 sections 6.1 and 6.2).
+ * Where the fragment of a HEADERS frame, or the data of a DATA frame, is: without padding and priority (RFC
+ * 9113 sections 6.1 and 6.2).
  * @throws {ConnectionError}
  */
 export function withoutPadding(

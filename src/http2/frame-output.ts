@@ -3,7 +3,10 @@ import { FRAME_HEADER, FrameType } from "./protocol.ts";
 
 const SCRATCH_BYTES = 64 * 1024;
 
-/** All connections write their frames here, one connection at a time: making a buffer for each read costs three times as much as an answer. */
+/**
+ * All connections write their frames here, one connection at a time: making a buffer for each read costs
+ * three times as much as an answer.
+ */
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 let filled = 0;
 let writer: FrameOutput | undefined;

@@ -11,7 +11,10 @@ type TakeFrame = (
   end: number,
 ) => void;
 
-/** While nothing has begun: an idle connection holds no buffer, and none of these is a part of a larger one, which a few bytes would keep in memory. */
+/**
+ * While nothing has begun: an idle connection holds no buffer, and none of these is a part of a larger one,
+ * which a few bytes would keep in memory.
+ */
 const NONE = Buffer.alloc(0);
 
 /** Finds the preface and the frames in bytes that come in any pieces (RFC 9113 sections 3.4 and 4.1). */
@@ -28,7 +31,8 @@ export class FrameReader {
 
   /**
    * Takes the bytes from 0 to `length`.
-   * @throws {ConnectionError} for a wrong preface, and for a frame that is too long, as soon as its header is there
+   * @throws {ConnectionError} for a wrong preface, and for a frame that is too long, as soon as its header is
+   * there
    */
   feed(bytes: Buffer, length: number): void {
     let at = this.#prefaceLeft > 0 ? this.#readPreface(bytes, length) : 0;
@@ -103,8 +107,8 @@ const BURST = 10_000;
 const PER_SECOND = 2_000;
 
 /**
- * Counts frames that make a server work and advance no request: PING, SETTINGS, PRIORITY, RST_STREAM, WINDOW_UPDATE, unknown ones, and empty DATA
- * and CONTINUATION (RFC 9113 section 10.5).
+ * Counts frames that make a server work and advance no request: PING, SETTINGS, PRIORITY, RST_STREAM,
+ * WINDOW_UPDATE, unknown ones, and empty DATA and CONTINUATION (RFC 9113 section 10.5).
  */
 export class FloodBudget {
   readonly #clock: () => number;
@@ -117,7 +121,10 @@ export class FloodBudget {
     this.#filledAt = clock();
   }
 
-  /** A response made progress: the client may send two frames more, such as the WINDOW_UPDATE of stream and connection. */
+  /**
+   * A response made progress: the client may send two frames more, such as the WINDOW_UPDATE of stream and
+   * connection.
+   */
   earn(): void {
     if (this.#left < BURST) this.#left += 2;
   }
@@ -137,10 +144,15 @@ export class FloodBudget {
   }
 }
 
-/** Takes what was read: the bytes from 0 to `length`, which change after the call. Node hands them over in this order. */
+/**
+ * Takes what was read: the bytes from 0 to `length`, which change after the call. Node hands them over in
+ * this order.
+ */
 type TakeRead = (length: number, bytes: Buffer) => void;
 
-/** A member of Node's sockets: their option `onread` sets these, but TLS sockets of servers do not take it. */
+/**
+ * A member of Node's sockets: their option `onread` sets these, but TLS sockets of servers do not take it.
+ */
 const MEMBERS = ["kBuffer", "kBufferCb"] as const;
 type Member = (typeof MEMBERS)[number];
 
@@ -157,8 +169,9 @@ let buffer: Buffer | undefined;
 let symbols: Readonly<Record<Member, symbol>> | undefined;
 
 /**
- * Hands all that is read from a socket to `take`. A socket of Node reads into one buffer, without a stream's events, ticks and buffers: with one request in
- * flight that is a tenth to a fifth of the CPU time of HTTP/2 (docs/explanation/benchmarks.md). Where a runtime does not have Node's members, the event `data` comes.
+ * Hands all that is read from a socket to `take`. A socket of Node reads into one buffer, without a stream's
+ * events, ticks and buffers: with one request in flight that is a tenth to a fifth of the CPU time of HTTP/2
+ * (docs/explanation/benchmarks.md). Where a runtime does not have Node's members, the event `data` comes.
  */
 export function takeReads(socket: Duplex, take: TakeRead): void {
   // Also for what the stream holds already.

@@ -3,8 +3,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const NONE: Bytes = new Uint8Array(0);
 
 /**
- * Bytes that come in parts. One part alone stays as it is. Further ones are copied into a buffer that doubles: kept as they are, parts of one byte each take
- * 25 to 370 times their size.
+ * Bytes that come in parts. One part alone stays as it is. Further ones are copied into a buffer that
+ * doubles: kept as they are, parts of one byte each take 25 to 370 times their size.
  */
 export class GatheredBytes {
   #bytes = NONE;

@@ -15,7 +15,10 @@ export interface FieldListLimits {
   readonly headerFields: number;
 }
 
-/** No shift below makes an integer negative, and no valid one is larger: strings and indices are shorter than a block. */
+/**
+ * No shift below makes an integer negative, and no valid one is larger: strings and indices are shorter than
+ * a block.
+ */
 const MOST_INTEGER = 1 << 24;
 const MAX_TABLE_SIZE = 4096;
 
@@ -26,8 +29,8 @@ let scratch = Buffer.alloc(32 * 1024);
 const NONE = Buffer.alloc(0);
 
 /**
- * Decodes the field blocks of one connection (RFC 7541). Every block has to be decoded, also of requests that are rejected: the table is common to
- * all of them. Fields that exceed the limits are decoded and dropped.
+ * Decodes the field blocks of one connection (RFC 7541). Every block has to be decoded, also of requests that
+ * are rejected: the table is common to all of them. Fields that exceed the limits are decoded and dropped.
  */
 export class HpackDecoder {
   readonly #limits: FieldListLimits;
@@ -153,12 +156,15 @@ export class HpackDecoder {
 }
 
 /**
- * The first byte of a connection's first field block: a table of size 0 (RFC 7541 sections 4.2 and 6.3). The encoder indexes nothing, so that no
- * setting of the peer is ever smaller.
+ * The first byte of a connection's first field block: a table of size 0 (RFC 7541 sections 4.2 and 6.3). The
+ * encoder indexes nothing, so that no setting of the peer is ever smaller.
  */
 export const NO_TABLE = 0x20;
 
-/** Encodes a field: from the static table, or as a literal that is not indexed, without Huffman codes. Names are in lower case. */
+/**
+ * Encodes a field: from the static table, or as a literal that is not indexed, without Huffman codes. Names
+ * are in lower case.
+ */
 export function encodeField(name: string, value: string): Buffer {
   const index = findStaticField(name, value);
   if (index > 0) return Buffer.from([0x80 | index]);
@@ -190,8 +196,8 @@ const ENTRY_OVERHEAD = 32;
 const PLACES = 3;
 
 /**
- * A decoder's dynamic table: the newest entry has index 0. Sizes are as in RFC 7541 section 4.1. One array for all entries, since Node makes each array longer
- * than it has to be, and most tables have few entries.
+ * A decoder's dynamic table: the newest entry has index 0. Sizes are as in RFC 7541 section 4.1. One array
+ * for all entries, since Node makes each array longer than it has to be, and most tables have few entries.
  */
 export class DynamicTable {
   readonly #places: (string | boolean)[] = [];
@@ -305,7 +311,10 @@ function findStaticField(name: string, value: string): number {
   return BY_FIELD.get(`${name}\n${value}`) ?? 0;
 }
 
-/** Bits of the code of each byte, and of EOS at last (RFC 7541, appendix B): the code is canonical, so that the lengths define it. */
+/**
+ * Bits of the code of each byte, and of EOS at last (RFC 7541, appendix B): the code is canonical, so that
+ * the lengths define it.
+ */
 // biome-ignore format: as in the appendix, 32 bytes a line
 const CODE_LENGTHS = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -325,7 +334,10 @@ const NODES = 256;
 const EMITS = 1 << 16;
 const FAILS = 1 << 17;
 
-/** For each node and the next four bits: the next node (bits 0 to 7), the byte that ends there (bits 8 to 15), `EMITS`, `FAILS`. No code has less than 5 bits. */
+/**
+ * For each node and the next four bits: the next node (bits 0 to 7), the byte that ends there (bits 8 to 15),
+ * `EMITS`, `FAILS`. No code has less than 5 bits.
+ */
 const STEPS = new Int32Array(NODES * 16);
 /** The nodes at which a string may end: up to 7 bits, all ones (section 5.2). */
 const MAY_END = new Uint8Array(NODES);
@@ -402,7 +414,10 @@ function buildTree(): Int32Array {
   return children;
 }
 
-/** A field block that cannot be decoded: the peer's table and ours are no longer the same (RFC 9113 section 4.3). */
+/**
+ * A field block that cannot be decoded: the peer's table and ours are no longer the same (RFC 9113 section
+ * 4.3).
+ */
 export class HpackError extends Error {}
 
 /** Bytes of names: tokens of RFC 9110 section 5.6.2 without upper case (RFC 9113 section 8.2.1). */

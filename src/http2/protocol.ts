@@ -63,8 +63,9 @@ export class ConnectionError extends Error {
 const SETTING_BYTES = 6;
 
 /**
- * What the peer takes (RFC 9113 section 6.5.2). Its table and its limits on fields and streams do not matter to a server that indexes and pushes nothing,
- * and frames have at most the 16,384 bytes that every peer takes.
+ * What the peer takes (RFC 9113 section 6.5.2). Its table and its limits on fields and streams do not matter
+ * to a server that indexes and pushes nothing, and frames have at most the 16,384 bytes that every peer
+ * takes.
  */
 export class PeerSettings {
   initialWindow = DEFAULT_WINDOW;

@@ -25,7 +25,9 @@ const MOST_REMEMBERED = 1000;
 /** The streams of a connection, and what goes out on them (RFC 9113 sections 5.1 and 5.2). */
 export class StreamTable implements StreamOwner {
   readonly streams = new OpenStreams();
-  /** The last one that the client has opened; those before it that have no entry are closed (section 5.1.1). */
+  /**
+   * The last one that the client has opened; those before it that have no entry are closed (section 5.1.1).
+   */
   lastStreamId = 0;
   /** The last one that the client has opened although it knows that it is not handled (section 6.8). */
   ignoredStreamId = 0;
@@ -39,7 +41,10 @@ export class StreamTable implements StreamOwner {
   #blocked: Set<Http2Stream> | undefined;
   #resetHere: Set<number> | undefined;
   #hasNoTable = false;
-  /** Whether the requests of a read are being handled, which then have one `date` in common: reading the clock costs a runtime call. */
+  /**
+   * Whether the requests of a read are being handled, which then have one `date` in common: reading the clock
+   * costs a runtime call.
+   */
   #isSettling = false;
   #date: Buffer | undefined;
   #sent = 0;
@@ -63,7 +68,10 @@ export class StreamTable implements StreamOwner {
     return blocked > 0 && blocked === this.streams.size ? this.#sent : undefined;
   }
 
-  /** Whether frames on a stream without an entry mean nothing: this side has reset it lately, or does not handle it any more. */
+  /**
+   * Whether frames on a stream without an entry mean nothing: this side has reset it lately, or does not
+   * handle it any more.
+   */
   ignores(streamId: number): boolean {
     return this.#resetHere?.has(streamId) || streamId > this.lastStreamId;
   }
@@ -195,7 +203,10 @@ export class StreamTable implements StreamOwner {
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} on an idle stream`);
   }
 
-  /** Ends a read: passes on the requests that it has brought. Those that it has reset as well are never handled. */
+  /**
+   * Ends a read: passes on the requests that it has brought. Those that it has reset as well are never
+   * handled.
+   */
   settle(handle: (stream: Http2Stream) => void): void {
     this.#isSettling = true;
     this.streams.settle(handle);
@@ -263,8 +274,8 @@ export class StreamTable implements StreamOwner {
 }
 
 /**
- * The open streams of a connection. Most are opened and closed within one read: those never come into the map, which would cost a query more than its
- * frames.
+ * The open streams of a connection. Most are opened and closed within one read: those never come into the
+ * map, which would cost a query more than its frames.
  */
 class OpenStreams {
   /** Undefined until the first one comes into it. */
@@ -304,7 +315,10 @@ class OpenStreams {
     return true;
   }
 
-  /** Ends a read: passes on the streams that it has opened and not closed. Those that stay open come into the map. */
+  /**
+   * Ends a read: passes on the streams that it has opened and not closed. Those that stay open come into the
+   * map.
+   */
   settle(take: (stream: Http2Stream) => void): void {
     const fresh = this.#fresh;
     if (fresh.length === 0) return;

@@ -65,7 +65,10 @@ export class Http2Stream {
   hasResponded = false;
   output: Output | undefined;
   readonly #owner: StreamOwner;
-  /** A body that came in one frame with the end of the request: the bytes of the read, until somebody takes them. */
+  /**
+   * A body that came in one frame with the end of the request: the bytes of the read, until somebody takes
+   * them.
+   */
   #whole: Uint8Array<ArrayBuffer> | undefined;
   #body: BodyReader | undefined;
   #drained: (() => void) | undefined;
@@ -95,7 +98,10 @@ export class Http2Stream {
     return this.isReset || (this.localEnded && this.remoteEnded);
   }
 
-  /** A field with all of its values (cookies: RFC 9113 section 8.2.3); null if it is absent. @param name in lower case */
+  /**
+   * A field with all of its values (cookies: RFC 9113 section 8.2.3); null if it is absent.
+   * @param name in lower case
+   */
   field(name: string): string | null {
     let value: string | null = null;
     const { fields } = this;
@@ -114,7 +120,8 @@ export class Http2Stream {
   }
 
   /**
-   * The whole body; undefined once it is longer than `most` bytes. Without a promise if it is there, and then its bytes may change after the turn.
+   * The whole body; undefined once it is longer than `most` bytes. Without a promise if it is there, and then
+   * its bytes may change after the turn.
    * @throws {BodyCutOff}
    */
   collect(most: number): ReturnType<BodyReader["collect"]> {
@@ -255,7 +262,9 @@ interface BodySource {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The body of a request. Its bytes wait here until somebody reads them; the stream's window bounds how many. */
+/**
+ * The body of a request. Its bytes wait here until somebody reads them; the stream's window bounds how many.
+ */
 class BodyReader {
   readonly #source: BodySource;
   /** Small frames share one. */
@@ -296,7 +305,9 @@ class BodyReader {
     this.#changed?.();
   }
 
-  /** The stream is closed: no more bytes come, and those that wait take no place in its connection's window. */
+  /**
+   * The stream is closed: no more bytes come, and those that wait take no place in its connection's window.
+   */
   close(): void {
     if (this.#mode === "held" || this.#mode === "streamed") this.#consumed(lengthOf(this.#parts));
     this.#isClosed = true;
@@ -343,7 +354,10 @@ class BodyReader {
     });
   }
 
-  /** The whole body, if it is there and at most `most` bytes long; otherwise undefined, and then it is still to be read. */
+  /**
+   * The whole body, if it is there and at most `most` bytes long; otherwise undefined, and then it is still
+   * to be read.
+   */
   whole(most: number): Bytes | undefined {
     if (!this.#isWhole || this.#size > most) return undefined;
     this.#mode = "collected";
@@ -432,9 +446,15 @@ export interface Http2Limits extends FieldListLimits {
 export interface Http2Events {
   /** A request has come, with its body or the beginning of it; `stream.respond` answers it, now or later. */
   request(stream: Http2Stream): void;
-  /** A stream was reset because of what the client sent: clients that do it again and again make work for nothing (CVE-2023-44487, CVE-2025-8671). */
+  /**
+   * A stream was reset because of what the client sent: clients that do it again and again make work for
+   * nothing (CVE-2023-44487, CVE-2025-8671).
+   */
   reset(): void;
-  /** The client sent too many frames that advance no request, or a field block that is far too long; the connection ends. */
+  /**
+   * The client sent too many frames that advance no request, or a field block that is far too long; the
+   * connection ends.
+   */
   flooded(): void;
   /** The client broke the protocol, and the connection ends. */
   failed(error: Error): void;

@@ -5,7 +5,9 @@ import { type ClientNetworkSettings, ClientNetworks } from "./client-table.ts";
 export interface ClientRateSettings extends ClientNetworkSettings, Omit<Rate, "perSecond"> {
   /** 0 for no limit. */
   readonly perSecond: number;
-  /** The most clients whose buckets one thread remembers. Buckets in shared memory have a number of their own. */
+  /**
+   * The most clients whose buckets one thread remembers. Buckets in shared memory have a number of their own.
+   */
   readonly mostClients: number;
 }
 
@@ -86,8 +88,8 @@ export interface TokenBucket {
 }
 
 /**
- * A token bucket for each key, up to a number, since clients choose keys. The least recently used bucket is forgotten first, and is
- * then full again.
+ * A token bucket for each key, up to a number, since clients choose keys. The least recently used bucket is
+ * forgotten first, and is then full again.
  */
 export class TokenBuckets {
   readonly #rate: Rate;
@@ -132,7 +134,10 @@ export class TokenBuckets {
     return Math.ceil((count - tokens) / perSecond);
   }
 
-  /** Takes tokens that there may not be: the bucket owes them, and nothing can be taken until they are filled in. */
+  /**
+   * Takes tokens that there may not be: the bucket owes them, and nothing can be taken until they are filled
+   * in.
+   */
   owe(bucket: TokenBucket, count: number): void {
     this.take(bucket, 0);
     bucket.tokens -= count;

@@ -3,16 +3,21 @@ import { type AddressRange, isInRange, readSocketAddress } from "../dns/address.
 
 /** A client has its slot among this many, which its hash selects. */
 const WAYS = 8;
-/** Before the keys: two seeds of the hash. Clients do not know them, so they cannot choose addresses that share a set. */
+/**
+ * Before the keys: two seeds of the hash. Clients do not know them, so they cannot choose addresses that
+ * share a set.
+ */
 const SEEDS = 2;
 const HEADER_BYTES = 64;
 const BYTES_PER_KEY = 4;
 
 /**
- * A hash table of a fixed number of slots in shared memory, one slot for each client, for all threads of a process. Finding a slot takes no lock.
+ * A hash table of a fixed number of slots in shared memory, one slot for each client, for all threads of a
+ * process. Finding a slot takes no lock.
  *
- * A set of slots that is full neither admits nor blocks its further clients: they share the slot with the least use, as long as no
- * slot of the set is unused. Two clients with the same 32-bit key in the same set share a slot, too.
+ * A set of slots that is full neither admits nor blocks its further clients: they share the slot with the
+ * least use, as long as no slot of the set is unused. Two clients with the same 32-bit key in the same set
+ * share a slot, too.
  */
 export abstract class SharedClientTable {
   readonly #keys: Int32Array;
@@ -95,7 +100,9 @@ export abstract class SharedClientTable {
   }
 }
 
-/** The memory of one kind of connections. It is structured-clonable: a thread gets it with its `workerData`. */
+/**
+ * The memory of one kind of connections. It is structured-clonable: a thread gets it with its `workerData`.
+ */
 export interface ClientCountMemory {
   readonly keys: SharedArrayBuffer;
   readonly counts: SharedArrayBuffer;
@@ -105,11 +112,12 @@ export interface ClientCountMemory {
 export type ClientSlot = number;
 
 /**
- * The number of open connections of each client, in all threads of a process. Each thread has a row, as in `SharedCounts`.
+ * The number of open connections of each client, in all threads of a process. Each thread has a row, as in
+ * `SharedCounts`.
  *
- * A slot without connections goes to the next client. While all slots of a set have connections, a further client is counted
- * with the client that has the fewest: both have one limit together, and neither is kept out. The same happens to two clients that
- * get a slot from two threads in the same nanoseconds.
+ * A slot without connections goes to the next client. While all slots of a set have connections, a further
+ * client is counted with the client that has the fewest: both have one limit together, and neither is kept
+ * out. The same happens to two clients that get a slot from two threads in the same nanoseconds.
  */
 export class SharedClientCounts extends SharedClientTable {
   readonly #counts: Int32Array;

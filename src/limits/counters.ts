@@ -1,6 +1,6 @@
 /**
- * The limits whose effects are counted, by their keys in the configuration, so that clients cannot add series. A burst counts with
- * its rate. `http2` are the limits of Node.js itself on frames.
+ * The limits whose effects are counted, by their keys in the configuration, so that clients cannot add
+ * series. A burst counts with its rate. `http2` are the limits of Node.js itself on frames.
  */
 export const LIMITS = [
   "clients.requestsPerSecond",

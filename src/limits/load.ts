@@ -11,8 +11,9 @@ const SAMPLE_MILLISECONDS = 50;
 const SAMPLES = 9;
 
 /**
- * Measures the delay of a timer, which is also the delay of every request that arrives in this thread. The process is overloaded if one of its threads is: whatever a thread
- * hands to another one is work for both. Portable, since not every runtime has `perf_hooks.monitorEventLoopDelay`.
+ * Measures the delay of a timer, which is also the delay of every request that arrives in this thread. The
+ * process is overloaded if one of its threads is: whatever a thread hands to another one is work for both.
+ * Portable, since not every runtime has `perf_hooks.monitorEventLoopDelay`.
  */
 export class LoopDelay implements Load {
   readonly #most: number;

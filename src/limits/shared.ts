@@ -4,7 +4,10 @@ import { type ClientCountMemory, SharedClientCounts, SharedClientTable } from ".
 /** The servers that count the connections of each client. */
 type ConnectionKind = "https" | "dns" | "dot";
 
-/** The memory of all limits that count for a process as a whole. It is structured-clonable: each thread gets it with its `workerData`. */
+/**
+ * The memory of all limits that count for a process as a whole. It is structured-clonable: each thread gets
+ * it with its `workerData`.
+ */
 export interface SharedLimitMemory {
   readonly counts: SharedArrayBuffer;
   readonly rates: Readonly<Record<RateName, BucketMemory>>;
@@ -23,10 +26,12 @@ interface SharedLimitSizes {
 const CLIENTS = 131_072;
 
 /**
- * The limits of a process, from one of its threads. The thread that starts the others allocates the memory, and each thread makes its
- * own `SharedLimits` with its number. When a thread has ended, another one clears its number before a new thread gets it.
+ * The limits of a process, from one of its threads. The thread that starts the others allocates the memory,
+ * and each thread makes its own `SharedLimits` with its number. When a thread has ended, another one clears
+ * its number before a new thread gets it.
  *
- * Not here, since one thread alone has them: limits on pushes, and limits within one connection. The delay of the event loop is that of each thread.
+ * Not here, since one thread alone has them: limits on pushes, and limits within one connection. The delay of
+ * the event loop is that of each thread.
  */
 export class SharedLimits {
   readonly #memory: SharedLimitMemory;
@@ -116,11 +121,12 @@ export interface Count {
 const ROW = 16;
 
 /**
- * Counts in shared memory. Each thread has a row, in which it alone counts, and the total is the sum of all rows: so the counts of a
- * thread that ended are removed at once, whatever it was doing.
+ * Counts in shared memory. Each thread has a row, in which it alone counts, and the total is the sum of all
+ * rows: so the counts of a thread that ended are removed at once, whatever it was doing.
  *
- * Since each cell has one writer, none of this is an atomic operation: with one thread a request costs 15 ns instead of 41, with four 16
- * instead of 83. In return threads that take the last place in the same nanoseconds may all get it.
+ * Since each cell has one writer, none of this is an atomic operation: with one thread a request costs 15 ns
+ * instead of 41, with four 16 instead of 83. In return threads that take the last place in the same
+ * nanoseconds may all get it.
  */
 export class SharedCounts {
   readonly #cells: Int32Array;
@@ -206,13 +212,15 @@ const BYTES_PER_STATE = 8;
 /**
  * A token bucket for each client in shared memory: all threads of a process take from the same ones.
  *
- * The state of a bucket is the time when it is full again (the "theoretical arrival time" of the generic cell rate algorithm,
- * ITU-T I.371), as one word of 32 bits, which a thread changes by compare-and-exchange: so threads never give a token twice. A bucket that is full
- * again is forgotten without loss, and only such a slot goes to another client. While all slots of a set are in use, a further
- * client takes from the fullest bucket among them: the clients of a full table have the tokens of the whole table.
+ * The state of a bucket is the time when it is full again (the "theoretical arrival time" of the generic cell
+ * rate algorithm, ITU-T I.371), as one word of 32 bits, which a thread changes by compare-and-exchange: so
+ * threads never give a token twice. A bucket that is full again is forgotten without loss, and only such a
+ * slot goes to another client. While all slots of a set are in use, a further client takes from the fullest
+ * bucket among them: the clients of a full table have the tokens of the whole table.
  *
- * Times are modulo 2^32 ticks of a 16th of a token: 2^28 tokens' time, 50 hours at 1500 tokens a second. The bucket of a client that
- * comes back after exactly a multiple of that may have fewer tokens than it should for as long as a burst takes to be filled in.
+ * Times are modulo 2^32 ticks of a 16th of a token: 2^28 tokens' time, 50 hours at 1500 tokens a second. The
+ * bucket of a client that comes back after exactly a multiple of that may have fewer tokens than it should
+ * for as long as a burst takes to be filled in.
  */
 export class SharedBuckets extends SharedClientTable implements ClientBuckets {
   /** For each slot: the time when the bucket is full, in ticks. */

@@ -16,8 +16,8 @@ export interface ServiceAccount {
 }
 
 /**
- * Every reason of findings that this version knows, whichever stage finds it (docs/how-to/troubleshoot.md has the fix of each). What clusters
- * push may have others.
+ * Every reason of findings that this version knows, whichever stage finds it (docs/how-to/troubleshoot.md has
+ * the fix of each). What clusters push may have others.
  */
 export const FINDING_REASONS = [
   "DuplicatePort",

@@ -44,10 +44,10 @@ interface AddressRules {
 }
 
 /**
- * Chooses the addresses of a ClusterSetIP service: for outside clients the first source of `order` from which the oldest
- * clusters with an address have one, so that a younger cluster adds addresses and replaces none; for each cluster of `viewers`
- * its own ServiceImport's `spec.ips`, else load-balancer addresses or ready endpoints by the same rule. All addresses of the
- * source count.
+ * Chooses the addresses of a ClusterSetIP service: for outside clients the first source of `order` from which
+ * the oldest clusters with an address have one, so that a younger cluster adds addresses and replaces none;
+ * for each cluster of `viewers` its own ServiceImport's `spec.ips`, else load-balancer addresses or ready
+ * endpoints by the same rule. All addresses of the source count.
  */
 export function chooseAddresses(
   service: ServiceName,
@@ -107,7 +107,8 @@ export function chooseAddresses(
       const [first] = namedBalancers
         .filter(({ isAlone }) => isAlone)
         .sort((one, other) => compareAges(one.clusterId, other.clusterId, since));
-      // A CNAME record stands alone (RFC 1034 section 3.6.2): the oldest decides, so that a younger cluster replaces none.
+      // A CNAME record stands alone (RFC 1034 section 3.6.2): the oldest decides, so that a younger cluster
+      // replaces none.
       if (
         first === undefined ||
         united.reportedBy.some((id) => ageOf(id, since) <= ageOf(first.clusterId, since))
@@ -173,7 +174,10 @@ interface NamedBalancer {
   readonly isAlone: boolean;
 }
 
-/** Why no client is led to a load balancer; undefined where some are, and where something else comes before load balancers. */
+/**
+ * Why no client is led to a load balancer; undefined where some are, and where something else comes before
+ * load balancers.
+ */
 function whyLeftOut(
   { hostname: own }: NamedBalancer,
   { source, hostname }: ClustersetAddresses,
@@ -186,7 +190,11 @@ function whyLeftOut(
   return `cannot be a CNAME record ${beside} (RFC 1034 section 3.6.2): no client is led to it until it has an address`;
 }
 
-/** What clusters contribute, without the host names of load balancers to which no CNAME record can lead; each of those is a finding. @param zones of the gateway */
+/**
+ * What clusters contribute, without the host names of load balancers to which no CNAME record can lead; each
+ * of those is a finding.
+ * @param zones of the gateway
+ */
 export function keepHostNames(
   service: ServiceName,
   contributions: readonly Contribution[],

@@ -4,7 +4,10 @@ import type { Contribution } from "./declaration.ts";
 import type { Grants, PinTable } from "./grants.ts";
 import type { KeyParts } from "./merge-key.ts";
 
-/** The exports of a service to some clusters only (kubernetes/enhancements#6329): by exporter, the clusters that it exports to, itself included. */
+/**
+ * The exports of a service to some clusters only (kubernetes/enhancements#6329): by exporter, the clusters
+ * that it exports to, itself included.
+ */
 export type Restrictions = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Clusters whose views lack the same exports of a service. */
@@ -15,7 +18,10 @@ export interface Audience {
   readonly lacking: ReadonlySet<string>;
 }
 
-/** The most audiences of one service, each of which is merged. Clusters that would be in one more count as clusters that no export names. */
+/**
+ * The most audiences of one service, each of which is merged. Clusters that would be in one more count as
+ * clusters that no export names.
+ */
 export const MOST_AUDIENCES = 64;
 
 const NO_CLUSTERS: ReadonlySet<string> = new Set();
@@ -39,7 +45,10 @@ export function restrictionsOf(
   return restrictions ?? UNRESTRICTED;
 }
 
-/** The clusters whose exports a view lacks. @param view a cluster id; undefined for outside, where every export counts */
+/**
+ * The clusters whose exports a view lacks.
+ * @param view a cluster id; undefined for outside, where every export counts
+ */
 export function lackingIn(restrictions: Restrictions, view: string | undefined): ReadonlySet<string> {
   if (view === undefined || restrictions.size === 0) return NO_CLUSTERS;
   return new Set([...restrictions].flatMap(([clusterId, clusters]) => (clusters.has(view) ? [] : clusterId)));
@@ -60,8 +69,9 @@ export function audiencesOf(restrictions: Restrictions): readonly Audience[] {
 }
 
 /**
- * What counts of a service without the exports of some clusters. ServiceImports may rest on these: they have addresses for their own cluster alone, and those of clusters
- * that speak for others the endpoints of the rest.
+ * What counts of a service without the exports of some clusters. ServiceImports may rest on these: they have
+ * addresses for their own cluster alone, and those of clusters that speak for others the endpoints of the
+ * rest.
  */
 export function withoutExports(
   contributions: readonly Contribution[],

@@ -29,7 +29,10 @@ export interface ClustersetAddresses {
   /** Of endpoints: the distinct ports on which they listen. */
   readonly ports?: readonly EndpointPort[];
   readonly reportedBy: readonly string[];
-  /** Where several clusters report clusterset IPs: those that report each address, in the order of their part in the service. */
+  /**
+   * Where several clusters report clusterset IPs: those that report each address, in the order of their part
+   * in the service.
+   */
   readonly reporters?: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -51,18 +54,25 @@ export interface ClustersetService {
   readonly exporters: readonly string[];
   /**
    * From when each cluster has its part in the service, in Unix milliseconds: since its export, or since its
-   * import was first seen; always, if it may speak for others. The first cluster keeps the reverse name of an address that several report.
+   * import was first seen; always, if it may speak for others. The first cluster keeps the reverse name of an
+   * address that several report.
    */
   readonly since: ReadonlyMap<string, number>;
   /** Clusters whose snapshots the service exists by (exporters, else importers). */
   readonly reportedBy: readonly string[];
   /** ClusterSetIP only: what a query without a source cluster gets. */
   readonly outside: ClustersetAddresses;
-  /** ClusterSetIP only: what a query from that cluster gets, for clusters where it differs from `outside`; in one order, whatever the order of reports. */
+  /**
+   * ClusterSetIP only: what a query from that cluster gets, for clusters where it differs from `outside`; in
+   * one order, whatever the order of reports.
+   */
   readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
   /** Exporters' parts in the service, in the order of `exporters`. */
   readonly shards: readonly Shard[];
-  /** Headless: every endpoint to answer with, sorted by cluster id, then address, then hostname. Empty for ClusterSetIP. */
+  /**
+   * Headless: every endpoint to answer with, sorted by cluster id, then address, then hostname. Empty for
+   * ClusterSetIP.
+   */
   readonly endpoints: readonly ClustersetEndpoint[];
 }
 
@@ -77,14 +87,19 @@ export interface Shard {
   readonly externalNames: readonly string[];
 }
 
-/** A property on which the exporters of one service disagree (KEP-1645, Constraints and Conflict Resolution). */
+/**
+ * A property on which the exporters of one service disagree (KEP-1645, Constraints and Conflict Resolution).
+ */
 export interface Conflict {
   readonly namespace: string;
   readonly name: string;
   /** The condition reason of the MCS API, e.g. `PortConflict`, `TypeConflict`. */
   readonly reason: string;
   readonly property: string;
-  /** Whose value is used: the oldest ServiceExport's; without exports, that of the importer with the smallest id. */
+  /**
+   * Whose value is used: the oldest ServiceExport's; without exports, that of the importer with the smallest
+   * id.
+   */
   readonly winner: string;
   /** At most 256 UTF-16 code units; for the properties `ports` and `ipFamilies` the union. */
   readonly value: string;
@@ -92,7 +107,11 @@ export interface Conflict {
   readonly disagree: readonly string[];
   /** How many clusters export the service; without exports, how many import it. */
   readonly total: number;
-  /** In KEP-1645's words: `Conflicting type. Using "ClusterSetIP" from oldest service export in "cluster-1". 2/5 clusters disagree.` */
+  /**
+   * In KEP-1645's words:
+   * `Conflicting type. Using "ClusterSetIP" from oldest service export in "cluster-1". 2/5 clusters
+   * disagree.`
+   */
   readonly message: string;
 }
 
@@ -102,12 +121,16 @@ export interface ClusterFinding extends Finding {
 }
 
 /**
- * Takes the place of a cluster that is not live, such as one whose lease expired, among those that queries come from: nothing is known of its own
- * `spec.ips`, and those of others need not route there. No cluster id is like it.
+ * Takes the place of a cluster that is not live, such as one whose lease expired, among those that queries
+ * come from: nothing is known of its own `spec.ips`, and those of others need not route there. No cluster id
+ * is like it.
  */
 export const ABSENT_CLUSTER = "*";
 
-/** A function of one object that gives the same result for the same object, as long as somebody has that object. */
+/**
+ * A function of one object that gives the same result for the same object, as long as somebody has that
+ * object.
+ */
 export function memoize<Given extends object, Result>(
   compute: (given: Given) => Result,
 ): (given: Given) => Result {

@@ -23,7 +23,9 @@ export interface Property {
 const MAX_VALUE = 256;
 
 // Reasons are those of the MCS API v0.5.2, ServiceExportConditionConflict.
-/** The properties that the first declaration decides alone: all but ports and IP families, which are united. */
+/**
+ * The properties that the first declaration decides alone: all but ports and IP families, which are united.
+ */
 export const PROPERTIES: readonly Property[] = [
   { property: "type", reason: "TypeConflict", valueOf: ({ type }) => type },
   {

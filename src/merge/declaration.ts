@@ -6,7 +6,10 @@ export interface Contribution {
   readonly clusterId: string;
   readonly exported: ExportedService | undefined;
   readonly imported: ImportedService | undefined;
-  /** Instead of `imported`, the ServiceImport that the cluster's own worker made: its `ips` are for that cluster's view. It is no part in the service. */
+  /**
+   * Instead of `imported`, the ServiceImport that the cluster's own worker made: its `ips` are for that
+   * cluster's view. It is no part in the service.
+   */
   readonly managed?: ImportedService | undefined;
   /** What counts instead, if the reported creation time of the export does not. */
   readonly adjusted?: AdjustedTime | undefined;
@@ -18,19 +21,24 @@ export interface Contribution {
 export interface AdjustedTime {
   /** Unix milliseconds. */
   readonly counts: number;
-  /** It is before any ServiceExport, in the future, or from before the gateway saw the export; undefined where clocks differ a little. */
+  /**
+   * It is before any ServiceExport, in the future, or from before the gateway saw the export; undefined where
+   * clocks differ a little.
+   */
   readonly because: "impossible" | "future" | "unseen" | undefined;
 }
 
 /**
- * A time in Unix milliseconds as findings and explanations show it: RFC 3339 in whole seconds. The milliseconds of an adjusted time depend on
- * what else was pushed, which the client may not see.
+ * A time in Unix milliseconds as findings and explanations show it: RFC 3339 in whole seconds. The
+ * milliseconds of an adjusted time depend on what else was pushed, which the client may not see.
  */
 export function inSeconds(time: number): string {
   return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** What a ServiceExport or a ServiceImport declares of the service's global properties, defaults filled in. */
+/**
+ * What a ServiceExport or a ServiceImport declares of the service's global properties, defaults filled in.
+ */
 export interface Declaration {
   readonly clusterId: string;
   readonly type: "ClusterSetIP" | "Headless";
@@ -60,7 +68,8 @@ const NOTHING: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
  * The exporters' declarations in order of precedence: oldest ServiceExport first, by instant to the
- * millisecond; equal instants by cluster id (KEP-1645, Global Properties). An adjusted time replaces the reported one.
+ * millisecond; equal instants by cluster id (KEP-1645, Global Properties). An adjusted time replaces the
+ * reported one.
  */
 export function declareExports(contributions: readonly Contribution[]): Declaration[] {
   const exporters = contributions.filter(({ exported }) => exported !== undefined);
@@ -74,8 +83,9 @@ export function declareExports(contributions: readonly Contribution[]): Declarat
 }
 
 /**
- * The importers' declarations, first seen first, then by cluster id: a ServiceImport carries no creation time of an export.
- * As in CoreDNS, everything that is not `Headless` is a ClusterSetIP service, a missing type too.
+ * The importers' declarations, first seen first, then by cluster id: a ServiceImport carries no creation time
+ * of an export. As in CoreDNS, everything that is not `Headless` is a ClusterSetIP service, a missing type
+ * too.
  */
 export function declareImports(contributions: readonly Contribution[]): Declaration[] {
   const importers = contributions.filter(({ imported }) => imported !== undefined);

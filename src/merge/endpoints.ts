@@ -11,11 +11,11 @@ interface Candidate {
 }
 
 /**
- * Every endpoint of a service that may be answered with, whatever the type of the cluster's own
- * Service: a ClusterIP exporter's pods are backends of a headless service, and the reverse
- * (KEP-1645, Service Types). A cluster that exports the service speaks for its own endpoints; for
- * the other source clusters the importers speak. An endpoint that several clusters report is one endpoint, reported by the
- * source cluster itself if it is among them. Sorted by source cluster, address, hostname, ports.
+ * Every endpoint of a service that may be answered with, whatever the type of the cluster's own Service: a
+ * ClusterIP exporter's pods are backends of a headless service, and the reverse (KEP-1645, Service Types). A
+ * cluster that exports the service speaks for its own endpoints; for the other source clusters the importers
+ * speak. An endpoint that several clusters report is one endpoint, reported by the source cluster itself if
+ * it is among them. Sorted by source cluster, address, hostname, ports.
  */
 export function gatherEndpoints(contributions: readonly Contribution[]): ClustersetEndpoint[] {
   const candidates: Candidate[] = [];

@@ -2,7 +2,10 @@ import type { EndpointGroups } from "../snapshot/schema.ts";
 import type { ClusterFinding, ServiceName } from "./clusterset.ts";
 import type { AdjustedTime, Contribution } from "./declaration.ts";
 
-/** For which other source clusters the imports of a cluster count, by cluster id: all, or some. One that is absent speaks for itself alone. */
+/**
+ * For which other source clusters the imports of a cluster count, by cluster id: all, or some. One that is
+ * absent speaks for itself alone.
+ */
 export type Grants = ReadonlyMap<string, "*" | ReadonlySet<string>>;
 
 /** What counts of the contributions to one service. */
@@ -18,9 +21,10 @@ const EVERYBODY = () => true;
 const MOST_LISTED = 10;
 
 /**
- * Applies the grants to one service. A cluster that exports the service has its part in it; what another one imports counts for its own
- * view, and for others only by a grant: for all exporters, or where no cluster exports the service, before that of clusters without one.
- * Endpoints that the source cluster itself reports are not missing, so there is no finding for them.
+ * Applies the grants to one service. A cluster that exports the service has its part in it; what another one
+ * imports counts for its own view, and for others only by a grant: for all exporters, or where no cluster
+ * exports the service, before that of clusters without one. Endpoints that the source cluster itself reports
+ * are not missing, so there is no finding for them.
  * @param grants undefined where each cluster speaks for all
  */
 export function applyGrants(
@@ -68,14 +72,20 @@ export function applyGrants(
   return { contributions: granted, countsForOthers, findings };
 }
 
-/** Whether a cluster may report the endpoints of a source cluster. A source cluster without a name needs a grant for all. */
+/**
+ * Whether a cluster may report the endpoints of a source cluster. A source cluster without a name needs a
+ * grant for all.
+ */
 function maySpeak(grants: Grants, clusterId: string, source: string): boolean {
   const named = source.toLowerCase();
   const grant = grants.get(clusterId);
   return named === clusterId || grant === "*" || grant?.has(named) === true;
 }
 
-/** Clusters whose imports count for others: exporters, and those that may speak for all of them. Without exporters those with the widest grant. */
+/**
+ * Clusters whose imports count for others: exporters, and those that may speak for all of them. Without
+ * exporters those with the widest grant.
+ */
 function findCountedForOthers(
   contributions: readonly Contribution[],
   grants: Grants,
@@ -157,7 +167,10 @@ function fitting(pattern: string): Fits {
   return (service) => service.split("/").every((part, index) => fitsPart(wanted[index]!, part));
 }
 
-/** Takes the texts between the stars from the left, so that no pattern costs more than its length times that of the text. */
+/**
+ * Takes the texts between the stars from the left, so that no pattern costs more than its length times that
+ * of the text.
+ */
 function fitsPart([first, ...others]: readonly string[], text: string): boolean {
   if (others.length === 0) return text === first;
   if (!text.startsWith(first!)) return false;

@@ -8,7 +8,10 @@ import { mergeService, type ServiceRules } from "./service.ts";
 
 /** How services are merged. */
 export interface MergeOptions {
-  /** The first source from which the oldest export with an address has one counts. Default: ClusterSetIP, LoadBalancer, Endpoint. */
+  /**
+   * The first source from which the oldest export with an address has one counts. Default: ClusterSetIP,
+   * LoadBalancer, Endpoint.
+   */
   readonly outsideOrder?: readonly AddressSource[];
   /** For which other clusters importers speak. Default: each for all. */
   readonly grants?: Grants | undefined;
@@ -21,7 +24,11 @@ export interface MergeRules extends ServiceRules {
   readonly pins: PinTable;
 }
 
-/** The rules of options. @param zones the names of the gateway's own zones: those that clusters report must not change what others export */
+/**
+ * The rules of options.
+ * @param zones the names of the gateway's own zones: those that clusters report must not change what others
+ * export
+ */
 export function rulesOf(
   { outsideOrder = DEFAULT_OUTSIDE_ORDER, grants, pins }: MergeOptions = {},
   zones: readonly string[] = [],
@@ -29,7 +36,10 @@ export function rulesOf(
   return { outsideOrder, grants, zones, pins: createPinTable(pins) };
 }
 
-/** What there is to say of the objects of one namespaced name; `service` is undefined where no cluster has a part in it that counts. */
+/**
+ * What there is to say of the objects of one namespaced name; `service` is undefined where no cluster has a
+ * part in it that counts.
+ */
 export interface MergedKey {
   readonly service: ClustersetService | undefined;
   readonly conflicts: readonly Conflict[];
@@ -49,14 +59,18 @@ export interface KeyParts {
 /** What counts of the parts that clusters have in one service, and a finding for each part that does not. */
 interface CountedParts {
   readonly contributions: readonly Contribution[];
-  /** `spec.ips` of the ServiceImports that workers made from the desired state, by cluster: no parts, see `Contribution.managed`. */
+  /**
+   * `spec.ips` of the ServiceImports that workers made from the desired state, by cluster: no parts, see
+   * `Contribution.managed`.
+   */
   readonly ownAddresses: OwnAddresses;
   readonly findings: readonly ClusterFinding[];
 }
 
 /**
- * Merges what clusters contribute to one service. What a cluster still holds under a namespace that it does not have is gone with the
- * namespace (KEP-1645, Terminology); what it may not export is left out. @param viewers the clusters that have a view of the namespace
+ * Merges what clusters contribute to one service. What a cluster still holds under a namespace that it does
+ * not have is gone with the namespace (KEP-1645, Terminology); what it may not export is left out. @param
+ * viewers the clusters that have a view of the namespace
  */
 export function mergeKey(
   key: string,

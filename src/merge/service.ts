@@ -56,9 +56,10 @@ export function declareService(
 }
 
 /**
- * Derives one service from what the live clusters contribute, in order of cluster id, at least one
- * (KEP-1645, Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do.
- * `viewers` are the clusters that have the namespace, `ownAddresses` those of ServiceImports that workers made from the desired state.
+ * Derives one service from what the live clusters contribute, in order of cluster id, at least one (KEP-1645,
+ * Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do. `viewers` are the
+ * clusters that have the namespace, `ownAddresses` those of ServiceImports that workers made from the desired
+ * state.
  */
 export function mergeService(
   named: ServiceName,
@@ -158,7 +159,10 @@ const IMPLAUSIBLE: Readonly<Record<NonNullable<AdjustedTime["because"]>, string>
   unseen: "at which the gateway did not see the export appear",
 };
 
-/** Of a service that one cluster exports alone, a time that is merely not borne out decides nothing: clusters that join late have many. */
+/**
+ * Of a service that one cluster exports alone, a time that is merely not borne out decides nothing: clusters
+ * that join late have many.
+ */
 function findImplausible(named: ServiceName, contributions: readonly Contribution[]): ClusterFinding[] {
   const exporters = contributions.filter(({ exported }) => exported !== undefined);
   return exporters.flatMap((claimant) => {
@@ -186,7 +190,8 @@ function findUntyped(named: ServiceName, contributions: readonly Contribution[])
 
 /**
  * Each exporter's part in a service, in the order of `exporters` (federated service discovery, DNS Record
- * Creation). Addresses are as the cluster tells them; a load balancer's host name counts where it has no address.
+ * Creation). Addresses are as the cluster tells them; a load balancer's host name counts where it has no
+ * address.
  */
 export function listShards(exporters: readonly string[], contributions: readonly Contribution[]): Shard[] {
   return exporters.flatMap((clusterId) => {

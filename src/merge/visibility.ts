@@ -1,12 +1,15 @@
 import { formatAddress, parseAddressRange } from "../dns/address.ts";
 import type { AddressSource } from "./addresses.ts";
 
-/** Where an address can come from: what a service is answered with, or `ClusterIP`, a Service's address in its own cluster. */
+/**
+ * Where an address can come from: what a service is answered with, or `ClusterIP`, a Service's address in its
+ * own cluster.
+ */
 export type VisibleAddressSource = AddressSource | "ClusterIP";
 
 /**
- * What exists for a client. Everything else is removed before snapshots are merged, so it is answered like what never
- * existed: by the same code, from a generation that does not hold it.
+ * What exists for a client. Everything else is removed before snapshots are merged, so it is answered like
+ * what never existed: by the same code, from a generation that does not hold it.
  */
 export interface Visibility {
   /** The one view that exists, a cluster id. Absent: outside, and the view of any visible cluster by path. */
@@ -20,8 +23,9 @@ export interface Visibility {
   /** Which addresses there are: `10.0.0.0/8`, `fd00::/8`. Absent: all. */
   readonly addressRanges?: readonly string[] | undefined;
   /**
-   * The domains whose names exist as CNAME targets: host names of load balancers, targets of ExternalName Services. Absent: all where there are
-   * no `addressRanges`, else none, because the addresses of a host name are not known.
+   * The domains whose names exist as CNAME targets: host names of load balancers, targets of ExternalName
+   * Services. Absent: all where there are no `addressRanges`, else none, because the addresses of a host name
+   * are not known.
    */
   readonly targets?: readonly string[] | undefined;
 }
@@ -29,7 +33,10 @@ export interface Visibility {
 /** The visibility that hides nothing. */
 export const EVERYTHING: Visibility = {};
 
-/** Text that is the same for visibilities in which the same exists; empty for the visibility that hides nothing. */
+/**
+ * Text that is the same for visibilities in which the same exists; empty for the visibility that hides
+ * nothing.
+ */
 export function visibilityKey(visibility: Visibility): string {
   const { view, namespaces, clusters, addressSources, addressRanges, targets } = visibility;
   const parts = {
@@ -43,7 +50,10 @@ export function visibilityKey(visibility: Visibility): string {
   return Object.keys(parts).length === 0 ? "" : JSON.stringify(parts);
 }
 
-/** The visibility of a client, without its source cluster: visibilities that differ in nothing else are answered from one generation. */
+/**
+ * The visibility of a client, without its source cluster: visibilities that differ in nothing else are
+ * answered from one generation.
+ */
 export function withoutView({ view: _, ...visibility }: Visibility): Visibility {
   return visibility;
 }

@@ -23,9 +23,10 @@ import {
 export type EntryFilter = NonNullable<ReturnType<typeof createEntryFilter>>;
 
 /**
- * What is visible of the entries of a snapshot, whatever its view; undefined where everything is. An entry of which everything exists is the object itself, and one
- * entry always gives the same object. What rests on hidden clusters is gone with them: their endpoints in what others import, and imports that no cluster that exists
- * exports or reports endpoints of.
+ * What is visible of the entries of a snapshot, whatever its view; undefined where everything is. An entry of
+ * which everything exists is the object itself, and one entry always gives the same object. What rests on
+ * hidden clusters is gone with them: their endpoints in what others import, and imports that no cluster that
+ * exists exports or reports endpoints of.
  * @throws {RangeError} for a visibility that contradicts itself, or has a range that is none
  */
 export function createEntryFilter(visibility: Visibility) {
@@ -50,7 +51,10 @@ export function createEntryFilter(visibility: Visibility) {
     hidesImports: clusters !== undefined,
     /** Whether an address may be one of a service. */
     mayHaveAddress: (address: Uint8Array) => addresses?.isInRanges(address) !== false,
-    /** Whether addresses that come from one of some sources may exist; undefined where some of these sources are hidden. */
+    /**
+     * Whether addresses that come from one of some sources may exist; undefined where some of these sources
+     * are hidden.
+     */
     hasSources: (sources: readonly VisibleAddressSource[]): boolean | undefined =>
       addresses === undefined || addresses.hasSources(sources),
     hasCluster: (clusterId: string) => clusters?.has(clusterId) ?? true,
@@ -96,8 +100,9 @@ function createImportVisibility(
 type VisibleAddresses = NonNullable<ReturnType<typeof createVisibleAddresses>>;
 
 /**
- * Takes away the addresses and CNAME targets that do not exist; undefined where all are visible. What loses none stays the object that it is, what loses the same stays
- * equal by identity. The entry of a source cluster is no address: it stays.
+ * Takes away the addresses and CNAME targets that do not exist; undefined where all are visible. What loses
+ * none stays the object that it is, what loses the same stays equal by identity. The entry of a source
+ * cluster is no address: it stays.
  * @throws {RangeError} for a range that is none
  */
 function createVisibleAddresses(visibility: Visibility) {

@@ -52,14 +52,17 @@ export interface CompiledUnit {
   readonly reverse: WantedNames;
 }
 
-/** What a service is merged to for clients outside, and for clusters that every export reaches, and what there is to say of it. */
+/**
+ * What a service is merged to for clients outside, and for clusters that every export reaches, and what there
+ * is to say of it.
+ */
 export type MergedEntries = ReturnType<typeof mergeEntries>;
 
 const NO_SERVICES: ReadonlyMap<string, LocalService> = new Map();
 
 /**
- * Merges what clusters have of a service. `byCluster` has the clusters with addresses of their own, and `ABSENT_CLUSTER` for all others: so it does not
- * depend on which other clusters there are.
+ * Merges what clusters have of a service. `byCluster` has the clusters with addresses of their own, and
+ * `ABSENT_CLUSTER` for all others: so it does not depend on which other clusters there are.
  */
 export function mergeEntries(key: string, entries: KeyEntries, rules: MergeRules) {
   const { contributions, clusters, parts } = entries;
@@ -134,7 +137,10 @@ export function* compileClustersetKey(
   return yield* unit.finish(merged.service !== undefined, merged);
 }
 
-/** Compiles the names of a service in all federation zones. Conflicts and findings of the merge are those of its names in the clusterset's zones. */
+/**
+ * Compiles the names of a service in all federation zones. Conflicts and findings of the merge are those of
+ * its names in the clusterset's zones.
+ */
 export function* compileFederationKey(
   context: ZoneContext,
   key: string,
@@ -174,7 +180,10 @@ export function* compileLocalKey(
   return yield* unit.finish(false, { clusters: [clusterId] });
 }
 
-/** Compiles the names of pods of a cluster's own zone. @param pods `<namespace>/<address>` @returns what is found */
+/**
+ * Compiles the names of pods of a cluster's own zone.
+ * @param pods `<namespace>/<address>` @returns what is found
+ */
 export function compilePods(
   context: ZoneContext,
   tree: PlannedTree,
@@ -237,7 +246,10 @@ class Unit {
       }
   }
 
-  /** @param clusterViews clusters with a view of their own @param audience by its index; 0 for clients outside */
+  /**
+   * @param clusterViews clusters with a view of their own
+   * @param audience by its index; 0 for clients outside
+   */
   tree(
     { key, shortestZoneBytes, canonicalZone }: PlannedTree,
     clusterViews: ReadonlySet<string>,
@@ -272,7 +284,10 @@ function distinct<One>(list: readonly One[]): One[] {
 /** TTL of the schema version record in seconds, as both specifications print it (2.2). */
 const DNS_VERSION_TTL = 28800;
 
-/** Compiles the names of all trees that exist whatever clusters report: apexes, name servers, schema versions, and hosts of the gateway. */
+/**
+ * Compiles the names of all trees that exist whatever clusters report: apexes, name servers, schema versions,
+ * and hosts of the gateway.
+ */
 export function compileFixedNames({ trees, hosts, options }: ZoneContext): CompiledKey {
   const names = new NameTree(trees.map(({ key }) => key));
   const { ttl } = options;
@@ -307,8 +322,8 @@ const SRV_BYTES = fixedDataBytes(RecordType.SRV);
 const PORT_BYTES = 2;
 
 /**
- * The compiled form of names. Equal names give equal bytes. @param withApexes whether the apexes are names of it, too @param audiences the views of
- * each audience
+ * The compiled form of names. Equal names give equal bytes. @param withApexes whether the apexes are names of
+ * it, too @param audiences the views of each audience
  */
 export function* writeKey(
   names: NameTree,
@@ -336,7 +351,10 @@ export function* writeKey(
   });
 }
 
-/** Text in the order in which names are: by tree, then length, then folded bytes, since each label comes after the character with its length. */
+/**
+ * Text in the order in which names are: by tree, then length, then folded bytes, since each label comes after
+ * the character with its length.
+ */
 function orderText({ tree, folded }: NameNode): string {
   let text = String.fromCharCode(tree, folded.length);
   for (let start = 0; start < folded.length; ) {

@@ -22,8 +22,8 @@ import {
 import type { Names } from "../zone/world.ts";
 
 /*
- * A compiled key: the names and RRsets of one service in one kind of zone, as immutable bytes. Words are little-endian and 4-aligned, other numbers
- * big-endian, as in DNS.
+ * A compiled key: the names and RRsets of one service in one kind of zone, as immutable bytes. Words are
+ * little-endian and 4-aligned, other numbers big-endian, as in DNS.
  *
  *   header   `KeyHeader`
  *   names    one after the other, by tree, then length, then folded bytes
@@ -31,7 +31,8 @@ import type { Names } from "../zone/world.ts";
  *   terms    for each: TTL u32 (seconds; high bit: the order of records matters), lease group u16
  *   tables   ASCII JSON: `KeyTables`
  *
- *   name     form u8 (`KeyForm`), tree u16, length u8, labels (length byte, bytes, case kept) relative to the zone, record block if it has one (zone/record-block.ts)
+ *   name form u8 (`KeyForm`), tree u16, length u8, labels (length byte, bytes, case kept) relative to the
+ *   zone, record block if it has one (zone/record-block.ts)
  */
 
 /** "CDKY" read as a little-endian word. */
@@ -77,13 +78,16 @@ export interface KeyTables {
   /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
   readonly leaseGroups: readonly (readonly string[])[];
   /**
-   * Where exports of the service reach some clusters only: the cluster ids of each audience, `ABSENT_CLUSTER` for those that none names. The first has the trees
-   * of clients outside, the others `audienceTree`.
+   * Where exports of the service reach some clusters only: the cluster ids of each audience, `ABSENT_CLUSTER`
+   * for those that none names. The first has the trees of clients outside, the others `audienceTree`.
    */
   readonly audiences: readonly (readonly string[])[];
 }
 
-/** The key of a tree as an audience has it. @param index of the audience; 0 has the tree of clients outside */
+/**
+ * The key of a tree as an audience has it.
+ * @param index of the audience; 0 has the tree of clients outside
+ */
 export function audienceTree(tree: TreeKey, index: number): TreeKey {
   return index === 0 ? tree : `${tree}@${index}`;
 }
@@ -148,8 +152,8 @@ export class CompiledKey implements Names {
   }
 
   /**
-   * Loads bytes from elsewhere without copying them; they must start at a multiple of 4 in their buffer. Whatever they are, look-ups in a loaded key
-   * end, and read nothing outside of it.
+   * Loads bytes from elsewhere without copying them; they must start at a multiple of 4 in their buffer.
+   * Whatever they are, look-ups in a loaded key end, and read nothing outside of it.
    * @throws {FormatError} for bytes that are not a well-formed key
    */
   static load(bytes: Uint8Array<ArrayBuffer>): CompiledKey {
@@ -165,7 +169,10 @@ export class CompiledKey implements Names {
     return trees.indexOf(audienceTree(tree, Math.max(0, index)));
   }
 
-  /** The node of a folded relative name, which is `name` from `start` to `end`, in a tree by its index; -1 if there is none. */
+  /**
+   * The node of a folded relative name, which is `name` from `start` to `end`, in a tree by its index; -1 if
+   * there is none.
+   */
   find(tree: number, name: Uint8Array, start: number, end: number): number {
     const offsets = this.#offsets;
     // The name of the service itself, which most queries are for, is the shortest one.
@@ -183,7 +190,10 @@ export class CompiledKey implements Names {
     return -1;
   }
 
-  /** Whether a name of a tree has an address in a view. @param name relative, in wire form without the root label */
+  /**
+   * Whether a name of a tree has an address in a view.
+   * @param name relative, in wire form without the root label
+   */
   hasAddress(tree: TreeKey, name: Uint8Array, address: Uint8Array, view: string | undefined): boolean {
     const { bytes } = this;
     const folded = name.map((byte) => FOLD[byte]!);
@@ -197,7 +207,9 @@ export class CompiledKey implements Names {
     return false;
   }
 
-  /** Whether a tree has, in any view, a name that ends with a relative name in lower-case text, and is longer. */
+  /**
+   * Whether a tree has, in any view, a name that ends with a relative name in lower-case text, and is longer.
+   */
   hasNameBelow(tree: TreeKey, name: string): boolean {
     const end = `.${name}`;
     return this.#offsets.some(
@@ -218,7 +230,9 @@ export class CompiledKey implements Names {
     return this.bytes[node + NAME_HEAD_BYTES + 1]!;
   }
 
-  /** The labels of a node's relative name, joined by dots; each byte becomes the character with its number. */
+  /**
+   * The labels of a node's relative name, joined by dots; each byte becomes the character with its number.
+   */
   textOf(node: number): string {
     const { bytes } = this;
     const end = node + NAME_HEAD_BYTES + bytes[node + NAME_LENGTH]!;
@@ -393,7 +407,11 @@ class KeyChecks {
     return false;
   }
 
-  /** Checks a block. @returns the offset after it @throws {FormatError} for anything that a look-up could follow out of the heap */
+  /**
+   * Checks a block.
+   * @returns the offset after it
+   * @throws {FormatError} for anything that a look-up could follow out of the heap
+   */
   #checkBlock(block: number, hasVariants: boolean): number {
     const bytes = this.#bytes;
     let position = this.#checkList(block);

@@ -41,14 +41,16 @@ const MOST_NAMESPACES = 16_384;
 const NOT_CONTESTED: ReadonlyMap<string, readonly string[]> = new Map();
 
 /**
- * Reads what clusters reported, of one scope: the rows as far as they count, those of live clusters that exist there. Labels are in lower case, of letters,
- * digits, dashes and underscores.
+ * Reads what clusters reported, of one scope: the rows as far as they count, those of live clusters that
+ * exist there. Labels are in lower case, of letters, digits, dashes and underscores.
  */
 export class DatabaseEntries {
   readonly #rows: EntryRows;
   readonly #live: ReadonlySet<string>;
   readonly #filter: EntryFilter | undefined;
-  /** Whether a cluster has a namespace, by both: looking four of them up takes as long as all rows of a key. */
+  /**
+   * Whether a cluster has a namespace, by both: looking four of them up takes as long as all rows of a key.
+   */
   readonly #namespaces = new LRUCache<string, boolean>({ max: MOST_NAMESPACES });
 
   /** @param live ids of the live clusters @param filter default: everything exists */
@@ -84,8 +86,8 @@ export class DatabaseEntries {
   }
 
   /**
-   * What happened to clusters, the newest first. Whether and how much a cluster changes is also a matter of what does not exist in a scope: there it is only shown that the
-   * cluster came, went or pushed in full.
+   * What happened to clusters, the newest first. Whether and how much a cluster changes is also a matter of
+   * what does not exist in a scope: there it is only shown that the cluster came, went or pushed in full.
    */
   history(most: number): HistoryEntry[] {
     const filter = this.#filter;
@@ -138,7 +140,9 @@ export class DatabaseEntries {
       : { contributions, clusters, parts: ids.sort(compareText), ...(lapsed && { lapsed }) };
   }
 
-  /** Services of a cluster with names that begin with a label (or end a dotted name), by `<namespace>/<name>`. */
+  /**
+   * Services of a cluster with names that begin with a label (or end a dotted name), by `<namespace>/<name>`.
+   */
   localServices(clusterId: string, namespace: string, label: string): ReadonlyMap<string, LocalService> {
     const found = new Map<string, LocalService>();
     for (const row of this.#rows.rowsOf(`${namespace}/${label}`)) {
@@ -175,13 +179,19 @@ export class DatabaseEntries {
     return has;
   }
 
-  /** The services for which clusters report an address that could have its reverse name. @param judgeOrdered says of exports and imports that their entries need not be read */
+  /**
+   * The services for which clusters report an address that could have its reverse name.
+   * @param judgeOrdered says of exports and imports that their entries need not be read
+   */
   claimsOn(address: Uint8Array, judgeOrdered?: ClaimJudge): readonly AddressClaim[] {
     const hex = hexOf(address);
     return this.claimsIn(claimBucket(hex)).on(hex, judgeOrdered);
   }
 
-  /** What clusters report of the addresses of a bucket: how many clusters, and for which services each address. */
+  /**
+   * What clusters report of the addresses of a bucket: how many clusters, and for which services each
+   * address.
+   */
   claimsIn(bucket: string) {
     const rows = this.#rows.claimsIn(bucket).filter(({ cluster }) => this.#live.has(cluster));
     const read = new Map<string, Claims>();
@@ -192,7 +202,8 @@ export class DatabaseEntries {
     };
     const exists = createClaimFilter(this.#rows, this.#filter, bucket, (key) => this.isExported(key));
     const on = (hex: string, judgeOrdered?: ClaimJudge): readonly AddressClaim[] => {
-      // Those of other bases have no place in an order: they count as far as the compiled names of the scope want the address, which do not have what is hidden.
+      // Those of other bases have no place in an order: they count as far as the compiled names of the scope
+      // want the address, which do not have what is hidden.
       const isOrdered = ({ basis }: Parameters<ClaimJudge>[0]) => basis === "export" || basis === "import";
       const judge: ClaimJudge = (claim) => (isOrdered(claim) ? judgeOrdered?.(claim) : true);
       const claims = rows.flatMap(({ cluster, text }) =>
@@ -250,7 +261,10 @@ export class DatabaseEntries {
       for (const pod of Object.keys(entryValue(row) as object)) yield* keysOfPod(pod);
   }
 
-  /** Keys of a cluster's entries of one kind, of one namespace or of all, whatever the state of its lease; also of gone ones with a rank. */
+  /**
+   * Keys of a cluster's entries of one kind, of one namespace or of all, whatever the state of its lease;
+   * also of gone ones with a rank.
+   */
   *keysOf(clusterId: string, kind: Kind, namespace?: string): Iterable<string> {
     if (this.#filter?.hasCluster(clusterId) === false) return;
     for (const page of this.#rows.keysOf(clusterId, kind, namespace))
@@ -258,7 +272,11 @@ export class DatabaseEntries {
         if (!key.includes("/") || this.#filter?.hasNamespace(namespaceOf(key)) !== false) yield key;
   }
 
-  /** What a cluster reports that it does not serve, of one row. @param key a `findingsKey` @param isForItself whether the cluster itself reads them: whatever the scope is */
+  /**
+   * What a cluster reports that it does not serve, of one row.
+   * @param key a `findingsKey` @param isForItself whether the cluster itself reads them: whatever the scope
+   * is
+   */
   findingsAt(clusterId: string, key: string, isForItself = false): readonly ClusterFinding[] {
     const row = this.#live.has(clusterId) ? this.#rows.entry(clusterId, Kind.findings, key) : undefined;
     const all = row === undefined ? [] : Object.values(entryValue(row) as Record<string, Finding>);
@@ -273,7 +291,10 @@ export class DatabaseEntries {
     return all.filter((pod) => this.#filter?.hasPod(pod) !== false);
   }
 
-  /** The addresses of a bucket of claims, in hex, that several clusters report for several services of the clusterset, with these services. */
+  /**
+   * The addresses of a bucket of claims, in hex, that several clusters report for several services of the
+   * clusterset, with these services.
+   */
   contestedIn(bucket: string): ReadonlyMap<string, readonly string[]> {
     const rows = this.#rows.claimsIn(bucket).filter(({ cluster }) => this.#live.has(cluster));
     if (rows.length < 2) return NOT_CONTESTED;

@@ -9,9 +9,14 @@ import type { EntryFilter } from "../merge/visible.ts";
 import type { ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/endpoint-records.ts";
 
-/** What clusters reported for one key, `<namespace>/<label left of it>`, as far as it exists in the scope. Contributions are those of live clusters. */
+/**
+ * What clusters reported for one key, `<namespace>/<label left of it>`, as far as it exists in the scope.
+ * Contributions are those of live clusters.
+ */
 export interface KeyEntries extends KeyParts {
-  /** The clusters that have a part in the key, those that are not live too: it changes when they come back. */
+  /**
+   * The clusters that have a part in the key, those that are not live too: it changes when they come back.
+   */
   readonly parts: readonly string[];
 }
 
@@ -31,13 +36,19 @@ export type EntryRows = Pick<
   "rowsOf" | "entry" | "all" | "serviceKeys" | "keysOf" | "claimsIn" | "clusters" | "charactersOf" | "history"
 >;
 
-/** The keys of the names of a pod. One without an address is a finding, which a key of its own has. @param pod `<namespace>/<address>` */
+/**
+ * The keys of the names of a pod. One without an address is a finding, which a key of its own has.
+ * @param pod `<namespace>/<address>`
+ */
 export function keysOfPod(pod: string): string[] {
   const bytes = usableAddress(nameOf(pod));
   return bytes === undefined ? [pod] : podLabels(bytes).map((label) => `${namespaceOf(pod)}/${label}`);
 }
 
-/** Where the addresses of claims for services of the clusterset come from, also by a cluster's own export; and for those of its own zone. */
+/**
+ * Where the addresses of claims for services of the clusterset come from, also by a cluster's own export; and
+ * for those of its own zone.
+ */
 const CLUSTERSET_SOURCES: readonly VisibleAddressSource[] = ["ClusterSetIP", "Endpoint"];
 const LOCAL_SOURCES: readonly VisibleAddressSource[] = ["ClusterIP", "Endpoint"];
 
@@ -45,8 +56,9 @@ const LOCAL_SOURCES: readonly VisibleAddressSource[] = ["ClusterIP", "Endpoint"]
 export type ClaimJudge = (claim: Pick<Claim, "cluster" | "name" | "basis">) => boolean | undefined;
 
 /**
- * Tells which claims on addresses of a bucket exist in a scope. Where a scope hides imports, or some sources of addresses, entries say whether the cluster reports an
- * address there: each is read once, since it may be large.
+ * Tells which claims on addresses of a bucket exist in a scope. Where a scope hides imports, or some sources
+ * of addresses, entries say whether the cluster reports an address there: each is read once, since it may be
+ * large.
  * @param isExported see `EntryFilter.imported`
  * @returns takes a claim, its address in hex, and what may say it instead of the entry
  */

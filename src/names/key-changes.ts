@@ -2,7 +2,9 @@ import { claimsKey, namespaceKey, podsKey } from "../database/places.ts";
 import type { LogRow } from "../database/reader.ts";
 import { formatAddress, readPodLabel } from "../dns/address.ts";
 
-/** A change in the log. A database that was set back has another change at a position: its generation differs. */
+/**
+ * A change in the log. A database that was set back has another change at a position: its generation differs.
+ */
 export type Mark = Pick<LogRow, "position" | "generation">;
 
 /** Before the first change. */
@@ -17,7 +19,10 @@ export class KeyChanges {
   #newest: Mark;
   /** A change that may concern anything. */
   #everything = NO_MARK;
-  /** By key, in the order of the last change: keys as the log has them, after a cluster and a space where they are of one cluster. */
+  /**
+   * By key, in the order of the last change: keys as the log has them, after a cluster and a space where they
+   * are of one cluster.
+   */
   readonly #keys = new Map<string, Mark>();
   readonly #clusters = new Map<string, Mark>();
   /** The newest of `#clusters`. */
@@ -52,7 +57,10 @@ export class KeyChanges {
       }
   }
 
-  /** The last change of a unit, as far as it is known. @param clusters that have a part in it, where they are known */
+  /**
+   * The last change of a unit, as far as it is known.
+   * @param clusters that have a part in it, where they are known
+   */
   ofUnit(kind: string, namespace: string, label: string, clusters: Iterable<string> = []): Mark {
     let last = later(this.#everything, this.of(namespaceKey(namespace)), this.of(`${namespace}/${label}`));
     if (kind === "federation") return later(last, this.#anyCluster);
@@ -84,7 +92,10 @@ export class KeyChanges {
     return later(this.of(claimsKey(bucket)), this.#ofClusters(clusters));
   }
 
-  /** The last change of who has a namespace. @param clusters that had it: one that leaves names no namespace */
+  /**
+   * The last change of who has a namespace.
+   * @param clusters that had it: one that leaves names no namespace
+   */
   ofNamespace(namespace: string, clusters: Iterable<string> = []): Mark {
     return later(this.of(namespaceKey(namespace)), this.#ofClusters(clusters));
   }

@@ -38,14 +38,17 @@ export const NO_UNIT: CompiledUnit = {
   hasAudiences: false,
   reverse: [],
 };
-/** The most services of a namespace that are searched for one with names. With more of them the namespace counts as having names. */
+/**
+ * The most services of a namespace that are searched for one with names. With more of them the namespace
+ * counts as having names.
+ */
 const MOST_SEARCHED = 100;
 /** Bytes of dropped units that may still be in memory, about. */
 const MOST_DROPPED_BYTES = 16 * 1024 * 1024;
 
 /**
- * Answers from what clusters reported, in one scope: a key is compiled when a query first needs it. Made anew when a cluster joins or leaves, or its
- * topology or the settings of its own zone change.
+ * Answers from what clusters reported, in one scope: a key is compiled when a query first needs it. Made anew
+ * when a cluster joins or leaves, or its topology or the settings of its own zone change.
  */
 export class KeyWorld extends ZoneWorld<KeptUnit> {
   /** What clusters reported, as far as it exists in the scope. */
@@ -58,7 +61,8 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
 
   /**
    * @param cache of this scope alone; it may outlive the world
-   * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none
+   * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an
+   * address is none
    */
   constructor(
     entries: DatabaseEntries,
@@ -183,7 +187,8 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   }
 
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
-    // Entries of a large service are not read in place. A claim without a record of its own then has no place in the order of its cluster.
+    // Entries of a large service are not read in place. A claim without a record of its own then has no place
+    // in the order of its cluster.
     return this.entries.claimsOn(address, ({ cluster, name: key, basis }) => {
       if (!this.#isLarge(key)) return undefined;
       const planned = this.treeOfClaim({ clusterId: cluster, key, basis });
@@ -250,7 +255,10 @@ export interface UnitCache {
   readonly charactersInPlace?: number | undefined;
   /** Whether what needs a larger key has to wait for it. */
   readonly isLent?: boolean;
-  /** Compiles a larger key in turns with other work, one after the other: each needs a lot of memory meanwhile. Undefined where that is done at once. */
+  /**
+   * Compiles a larger key in turns with other work, one after the other: each needs a lot of memory
+   * meanwhile. Undefined where that is done at once.
+   */
   readonly compileLarge?: ((large: LargeKey) => Promise<KeptUnit>) | undefined;
   get(id: string): KeptUnit | undefined;
   set(id: string, unit: KeptUnit): void;
@@ -265,13 +273,19 @@ interface KnownName {
   readonly location: Location | undefined;
 }
 
-/** Names are kept in sets of this many, by their hash: a name whose set is full takes the place of another one. */
+/**
+ * Names are kept in sets of this many, by their hash: a name whose set is full takes the place of another
+ * one.
+ */
 const WAYS = 8;
 const SETS = 1024;
 /** Bytes for each name. Longer ones are not kept. */
 const NAME_BYTES = 64;
 
-/** Where the names are that queries used last: to search one takes 1 to 2 µs, to find it here less than 0.1 µs. */
+/**
+ * Where the names are that queries used last: to search one takes 1 to 2 µs, to find it here less than 0.1
+ * µs.
+ */
 export class KnownNames {
   readonly #hashes = new Int32Array(SETS * WAYS);
   readonly #names = new Uint8Array(SETS * WAYS * NAME_BYTES);

@@ -42,8 +42,8 @@ const TYPE_NAMES: ReadonlyMap<number, string> = new Map(
 );
 
 /**
- * Every record of one zone in one view, by key; leases are not applied. PTR records come last. `zone` defaults to the canonical one, `view` (a cluster
- * id) to outside.
+ * Every record of one zone in one view, by key; leases are not applied. PTR records come last. `zone`
+ * defaults to the canonical one, `view` (a cluster id) to outside.
  * @throws {RangeError} if the world does not have the zone or the view
  */
 export function* listRecords(

@@ -16,8 +16,8 @@ const MOST_LISTED = 5;
 const MOST_HELD = 100_000;
 
 /**
- * The reverse names that a service does not have because another cluster reported the addresses first: a finding for each cluster that would
- * have them.
+ * The reverse names that a service does not have because another cluster reported the addresses first: a
+ * finding for each cluster that would have them.
  * @param key `<namespace>/<name>`
  */
 export function* reverseLosses(world: KeyWorld, key: string): Steps<ClusterFinding[]> {

@@ -12,8 +12,9 @@ type CandidatesOf = (claim: AddressClaim) => readonly ReverseCandidate[];
 export interface Holding {
   readonly claim: AddressClaim;
   /**
-   * Why it has no reverse name: `hidden`: another cluster decides the type of the service, or where its addresses come from. `lost`: it is not known which of several clusters
-   * was first, and `claim` is one of them. Undefined where it has one.
+   * Why it has no reverse name: `hidden`: another cluster decides the type of the service, or where its
+   * addresses come from. `lost`: it is not known which of several clusters was first, and `claim` is one of
+   * them. Undefined where it has one.
    */
   readonly without?: "hidden" | "lost";
   /** The record; undefined if it has none. */
@@ -21,8 +22,10 @@ export interface Holding {
 }
 
 /**
- * Whose an address is, for all views: that of the first live cluster that reports it by its own export, whether or not it has a record now. A record that depends on what other clusters
- * do takes no address from anybody when it appears: imports of a cluster that may speak for others have a place in the order, and all others come last.
+ * Whose an address is, for all views: that of the first live cluster that reports it by its own export,
+ * whether or not it has a record now. A record that depends on what other clusters do takes no address from
+ * anybody when it appears: imports of a cluster that may speak for others have a place in the order, and all
+ * others come last.
  * @param claims of live clusters
  */
 export function holderOf(claims: readonly AddressClaim[], candidatesOf: CandidatesOf): Holding | undefined {
@@ -55,7 +58,9 @@ export function holderOf(claims: readonly AddressClaim[], candidatesOf: Candidat
   );
 }
 
-/** The oldest part in its service that has a record, then by name; of the same cluster one with a hostname. */
+/**
+ * The oldest part in its service that has a record, then by name; of the same cluster one with a hostname.
+ */
 function bestOf(
   claims: readonly AddressClaim[],
   candidatesOf: CandidatesOf,
@@ -82,7 +87,10 @@ function bestOf(
   return best && { claim: best.claim, candidate: best.candidate };
 }
 
-/** The record that wins in the view of a cluster: one for that view alone, else one for all views of an address that the cluster reports itself. */
+/**
+ * The record that wins in the view of a cluster: one for that view alone, else one for all views of an
+ * address that the cluster reports itself.
+ */
 function ownCandidate(
   claims: readonly AddressClaim[],
   candidatesOf: CandidatesOf,
@@ -138,7 +146,8 @@ export function compareAddresses(one: Uint8Array, other: Uint8Array): number {
 }
 
 /**
- * Claims on one address with the order of their clusters: since when a cluster has reported the address on the basis, for the first namespace.
+ * Claims on one address with the order of their clusters: since when a cluster has reported the address on
+ * the basis, for the first namespace.
  * @param claims what exists in a scope
  */
 export function withFirstOrders(claims: readonly AddressClaim[]): AddressClaim[] {

@@ -48,8 +48,8 @@ const UNDERSCORE = 0x5f;
 const PORT = /^_[^.]+\._[^.]+$/;
 
 /**
- * The services of the clusterset zone that match a search, and in how many that match it clusters have a part, in steps. Those that are listed are
- * compiled. Leases are not applied.
+ * The services of the clusterset zone that match a search, and in how many that match it clusters have a
+ * part, in steps. Those that are listed are compiled. Leases are not applied.
  */
 export function* listServices(
   world: KeyWorld,
@@ -79,7 +79,10 @@ export function* listServices(
   return { total, services };
 }
 
-/** A service in one view; undefined if it has no name there, or is not in memory. @param key `<namespace>/<name>` @param view a cluster id; undefined for outside */
+/**
+ * A service in one view; undefined if it has no name there, or is not in memory.
+ * @param key `<namespace>/<name>` @param view a cluster id; undefined for outside
+ */
 export function serviceAt(
   world: Pick<World, "frame" | "locate">,
   key: string,
@@ -149,7 +152,10 @@ export class Accounts {
     this.world = world;
   }
 
-  /** How a service comes about in a view, by the steps that merge it. @param view its name; undefined for outside */
+  /**
+   * How a service comes about in a view, by the steps that merge it.
+   * @param view its name; undefined for outside
+   */
   of(key: string, view?: string): ServiceAccount {
     const { rules } = this.world;
     const entries = this.#entriesOf(key, view);
@@ -177,7 +183,10 @@ export class Accounts {
     });
   }
 
-  /** Whether a cluster has a part in a service that counts in a view. @param view its name; undefined for outside */
+  /**
+   * Whether a cluster has a part in a service that counts in a view.
+   * @param view its name; undefined for outside
+   */
   has(key: string, view: string | undefined): boolean {
     return this.#countedOf(key, this.#entriesOf(key, view)).length > 0;
   }
@@ -187,7 +196,10 @@ export class Accounts {
     return restrictionsOf(key, this.#entriesOf(key), this.world.rules.pins);
   }
 
-  /** Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there. @param view its index */
+  /**
+   * Whether the cluster of a view lacks a namespace: then the clusterset has no names in it there.
+   * @param view its index
+   */
   isLacking(view: number, namespace: string): boolean {
     return this.world.isLacking(this.world.context.trees[0]!, view, namespace);
   }
@@ -201,8 +213,9 @@ export class Accounts {
   }
 
   /**
-   * What clusters report, and what merging and compiling find, of objects with a name: by cluster id, kind, reason and message. A view lacks those of clusters whose
-   * part it does not have. @param view its name; undefined for outside
+   * What clusters report, and what merging and compiling find, of objects with a name: by cluster id, kind,
+   * reason and message. A view lacks those of clusters whose part it does not have. @param view its name;
+   * undefined for outside
    */
   *findingsOf(key: string, view?: string): Steps<ClusterFinding[]> {
     const world = this.world;
@@ -212,7 +225,8 @@ export class Accounts {
     const federation = context.trees.find(({ plan }) => plan.kind === "federation");
     for (const tree of context.trees) {
       yield;
-      // Most clusters have no Service of the name: that is kept, and not found out again by reading all that others report.
+      // Most clusters have no Service of the name: that is kept, and not found out again by reading all that
+      // others report.
       if (tree.plan.kind === "cluster-local") findings.push(...world.unitOf(tree, key).findings);
       else if (tree.plan.kind !== "federation" || tree === federation)
         findings.push(...(yield* world.unitInSteps(tree, key)).findings);
@@ -275,7 +289,10 @@ interface ServiceObjections extends Objections {
   readonly addresses: readonly Uint8Array[];
 }
 
-/** Merges and compiles a service in the clusterset's and the federations' zones. @param key `<namespace>/<name>` */
+/**
+ * Merges and compiles a service in the clusterset's and the federations' zones.
+ * @param key `<namespace>/<name>`
+ */
 export function* objectionsToService(world: KeyWorld, key: string): Steps<ServiceObjections> {
   const { trees } = world.context;
   const { conflicts, findings, hasService, reverse } = yield* world.compile(trees[0]!, key);

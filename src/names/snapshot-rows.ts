@@ -60,7 +60,10 @@ export class SnapshotRows implements EntryRows {
     return this.rowsOf(key).reduce((sum, { texts }) => sum + texts[0]!.length, 0);
   }
 
-  /** Which cluster was first with an address, and by what, is not known: all that is not local counts as exported. */
+  /**
+   * Which cluster was first with an address, and by what, is not known: all that is not local counts as
+   * exported.
+   */
   claimsIn(bucket: string): ClaimRows {
     this.#claims ??= this.#readClaims();
     return this.#claims.get(bucket) ?? [];

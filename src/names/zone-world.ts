@@ -18,7 +18,10 @@ export function unitKind({ plan, key }: PlannedTree): string {
   return plan.kind === "cluster-local" ? key : plan.kind;
 }
 
-/** Finds names in zones, wherever the names of keys are from. Throws a `MissingPart` for what is not in memory. */
+/**
+ * Finds names in zones, wherever the names of keys are from. Throws a `MissingPart` for what is not in
+ * memory.
+ */
 export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undefined }> implements World {
   serial: number;
   readonly frame: Frame;
@@ -30,7 +33,8 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
 
   /**
    * @param clusters the live ones @param lapsed those whose lease expired
-   * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none
+   * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an
+   * address is none
    */
   constructor(clusters: readonly ZoneCluster[], settings: ZoneOptions, lapsed: readonly string[]) {
     this.serial = settings.serial;
@@ -62,7 +66,10 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   ): Pick<CompiledUnit, "reverse" | "hasAudiences">;
   /** Whether a live cluster has a namespace. */
   protected abstract hasNamespace(clusterId: string, namespace: string): boolean;
-  /** Whether a tree has names of services in a namespace; those of federations count as having them where clusters report a service. */
+  /**
+   * Whether a tree has names of services in a namespace; those of federations count as having them where
+   * clusters report a service.
+   */
   protected abstract hasServiceNames(planned: PlannedTree, namespace: string): boolean;
   /** The services for which live clusters report an address. */
   protected abstract claimsOn(address: Uint8Array): readonly AddressClaim[];
@@ -182,14 +189,18 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     return isObjectLabel(namespace) && this.hasNamespace(clusterId, namespace);
   }
 
-  /** Whether a name, which has no records, exists since others end with it, whichever of them a view has: a namespace is no secret. */
+  /**
+   * Whether a name, which has no records, exists since others end with it, whichever of them a view has: a
+   * namespace is no secret.
+   */
   #hasNamesBelow(planned: PlannedTree, name: FoldedName, labels: number, view: number): boolean {
     const { plan } = planned;
     const texts = Array.from({ length: labels }, (_, index) => labelText(name, index));
     if (plan.kind === "federation") {
       const place = this.#placeOf(planned, texts);
       if (place === undefined) return false;
-      // Without a namespace that is decided by topology alone: a search would go through the services of all namespaces.
+      // Without a namespace that is decided by topology alone: a search would go through the services of all
+      // namespaces.
       return place.namespace === undefined || this.hasServiceNames(planned, place.namespace);
     }
     const [namespace, parent] = texts;
@@ -206,8 +217,8 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
   }
 
   /**
-   * What a name of a federation zone that is shorter than a service may be: `[[<ns>.]<federation>.]svc[.<zone>].<region>`, or the end of it; undefined where it is
-   * none of them.
+   * What a name of a federation zone that is shorter than a service may be:
+   * `[[<ns>.]<federation>.]svc[.<zone>].<region>`, or the end of it; undefined where it is none of them.
    */
   #placeOf(
     { plan }: PlannedTree,

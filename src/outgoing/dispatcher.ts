@@ -46,11 +46,15 @@ export function nextStep(error: unknown): string {
   return "";
 }
 
-/** Milliseconds of silence until TCP probes a connection, as in client-go: load balancers drop what is idle for a minute. */
+/**
+ * Milliseconds of silence until TCP probes a connection, as in client-go: load balancers drop what is idle
+ * for a minute.
+ */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 /**
- * Opens connections to a server as they are needed, through a proxy of HTTP (CONNECT) or SOCKS 5 if there is one. Its user closes it.
+ * Opens connections to a server as they are needed, through a proxy of HTTP (CONNECT) or SOCKS 5 if there is
+ * one. Its user closes it.
  * @throws {ProxyInvalid}
  */
 export function openDispatcher(server: URL, options: OutgoingOptions = {}): Dispatcher {
@@ -101,8 +105,9 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:
 const SCHEMES: ReadonlySet<string> = new Set(["http:", "https:", "socks5:", "socks5h:"]);
 
 /**
- * The proxy that an environment names for a URL, by the rules of Go's clients, of which kubectl is one (golang.org/x/net/http/httpproxy): `HTTPS_PROXY`
- * or `https_proxy` for https, `HTTP_PROXY` or `http_proxy` for http, unless `NO_PROXY` or `no_proxy` lists the host. Undefined for none.
+ * The proxy that an environment names for a URL, by the rules of Go's clients, of which kubectl is one
+ * (golang.org/x/net/http/httpproxy): `HTTPS_PROXY` or `https_proxy` for https, `HTTP_PROXY` or `http_proxy`
+ * for http, unless `NO_PROXY` or `no_proxy` lists the host. Undefined for none.
  * @throws {ProxyInvalid}
  */
 export function proxyOf(url: URL, environment: Environment = process.env): URL | undefined {

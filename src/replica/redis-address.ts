@@ -35,7 +35,10 @@ interface ClusterAddress {
 
 /** Where Valkey or Redis is, by one of `url`, `sentinel` and `cluster`, and as whom to connect. */
 export interface RedisAddress extends Login {
-  /** `redis://` or `rediss://` (TLS), with host, port and database; a user and a password in it count where the fields are absent. May lead to a node of a Cluster. */
+  /**
+   * `redis://` or `rediss://` (TLS), with host, port and database; a user and a password in it count where
+   * the fields are absent. May lead to a node of a Cluster.
+   */
   readonly url?: string | undefined;
   readonly sentinel?: SentinelAddress | undefined;
   readonly cluster?: ClusterAddress | undefined;

@@ -22,15 +22,19 @@ import {
 const MOST_WAIT = 5000;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MOST_PAUSE = 1000;
-/** How often the gateway requests the master from Sentinels, in milliseconds: for some seconds the replaced one may take writes that will be lost. */
+/**
+ * How often the gateway requests the master from Sentinels, in milliseconds: for some seconds the replaced
+ * one may take writes that will be lost.
+ */
 const WATCH_EVERY = 250;
 /** How many nodes of a Cluster may pass on one command. */
 const MOST_MOVES = 5;
 
 /**
- * A connection to the server that takes writes: the only one, the master that Sentinels report, or the node of a Cluster that has the keys. All keys must have one hash tag.
- * When the connection breaks, or another server takes the writes, it is made again. While there is none, commands fail at once. A command whose connection broke, or that
- * took too long, may have been carried out all the same, even later.
+ * A connection to the server that takes writes: the only one, the master that Sentinels report, or the node
+ * of a Cluster that has the keys. All keys must have one hash tag. When the connection breaks, or another
+ * server takes the writes, it is made again. While there is none, commands fail at once. A command whose
+ * connection broke, or that took too long, may have been carried out all the same, even later.
  */
 export class RedisConnection {
   readonly #finder: Finder;
@@ -66,7 +70,10 @@ export class RedisConnection {
     }
   }
 
-  /** How many connections were made: what is read over two of them may come from two servers, of which one lost what the other has. */
+  /**
+   * How many connections were made: what is read over two of them may come from two servers, of which one
+   * lost what the other has.
+   */
   get made(): number {
     return this.#made;
   }
@@ -139,7 +146,8 @@ export class RedisConnection {
   }
 
   async #verify(client: Client, { host, port }: Endpoint): Promise<void> {
-    // A server that is halted, that reads its data yet, or that demands a certificate, accepts the connection.
+    // A server that is halted, that reads its data yet, or that demands a certificate, accepts the
+    // connection.
     await client.ping();
     refuseEviction(await client.info("memory"));
     // For a while after a failover Sentinels may report the old master, which is a replica by then.
@@ -222,7 +230,8 @@ function describe(error: unknown): StoreError {
 }
 
 /**
- * An engine that evicts keys would forget clusters without a word. `INFO` is there where providers do not allow `CONFIG`.
+ * An engine that evicts keys would forget clusters without a word. `INFO` is there where providers do not
+ * allow `CONFIG`.
  * @throws {StoreError} STORE_FAILED if it may evict keys
  */
 function refuseEviction(memory: string): void {

@@ -8,18 +8,27 @@ import { script } from "./redis-servers.ts";
 import { rowSumOf } from "./replicated-database.ts";
 import type { LogDraft, LogEntry, LogHead, SharedCluster, SharedLog } from "./shared-log.ts";
 
-/** Milliseconds that the engine waits for an entry: so often a gateway looks whether the log still has what it applied. */
+/**
+ * Milliseconds that the engine waits for an entry: so often a gateway looks whether the log still has what it
+ * applied.
+ */
 const MOST_BLOCK = 1000;
 /** Entries that are read together. */
 const ENTRIES_AT_ONCE = 64;
-/** Characters and values of rows in one entry: every gateway reads some dozens of entries at once, and Lua passes some thousand values. */
+/**
+ * Characters and values of rows in one entry: every gateway reads some dozens of entries at once, and Lua
+ * passes some thousand values.
+ */
 const MOST_CHARACTERS = 262_144;
 const MOST_VALUES = 2000;
 /** About so many characters of rows are sent together. */
 const SENT_AT_ONCE = 131_072;
 /** About so many rows, or values, are read together. */
 const ROWS_AT_ONCE = 256;
-/** Seconds after which the engine removes rows that did not come to count: those of a gateway that died. Each part that is sent begins them anew. */
+/**
+ * Seconds after which the engine removes rows that did not come to count: those of a gateway that died. Each
+ * part that is sent begins them anew.
+ */
 const STAGED_FOR = 600;
 
 const Head = z.array(z.string()).length(8);
@@ -207,13 +216,19 @@ function otherFormat(format: string): StoreError {
 }
 
 /**
- * Entries that the log has, about: a gateway that was away for longer loads everything. One change a second for hours, or a burst of renewals and small changes
- * of all clusters; loading is cheaper than applying more.
+ * Entries that the log has, about: a gateway that was away for longer loads everything. One change a second
+ * for hours, or a burst of renewals and small changes of all clusters; loading is cheaper than applying more.
  */
 const MOST_ENTRIES = 10_000;
-/** Bytes of entries after which those before the last such mark are trimmed: the log never has more than twice as many, and one entry. */
+/**
+ * Bytes of entries after which those before the last such mark are trimmed: the log never has more than twice
+ * as many, and one entry.
+ */
 const MOST_BYTES = 32 * 1024 * 1024;
-/** Seconds for which rows of a large change are there after its entry: a gateway that comes later loads everything. */
+/**
+ * Seconds for which rows of a large change are there after its entry: a gateway that comes later loads
+ * everything.
+ */
 const KEPT_FOR = 120;
 /** Large changes of one cluster whose rows are there, so that no cluster fills the memory. */
 const MOST_LISTS = 4;
@@ -224,11 +239,15 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * Adds a change of a cluster: keys `head`, `log`, `clusters`, the cluster's rows, rows of a large change, those of the cluster's oldest large change, which go. Values: format, name of the log, id of the entry, cluster id, sum of the row
- * that it builds on (0 for none), the row's sum and text afterwards, `expiry` for a lease that has to have ended (or nothing), milliseconds until the lease ends, `1` where all rows go
- * first (or nothing), founding day (or nothing), bytes of the entry, how many values are in the list (see `readEntry`), the ids of the cluster's newest large changes afterwards, and fields and values of the entry in turns: the first pair is
- * `change` or `staged`, others are rows. An empty value removes a row. Returns the position; `changed` where it builds on another row, or the lease has not ended; `other` where the log has another name;
- * `unstaged` where the list is not there; `format <version>`. Then nothing is changed.
+ * Adds a change of a cluster: keys `head`, `log`, `clusters`, the cluster's rows, rows of a large change,
+ * those of the cluster's oldest large change, which go. Values: format, name of the log, id of the entry,
+ * cluster id, sum of the row that it builds on (0 for none), the row's sum and text afterwards, `expiry` for
+ * a lease that has to have ended (or nothing), milliseconds until the lease ends, `1` where all rows go first
+ * (or nothing), founding day (or nothing), bytes of the entry, how many values are in the list (see
+ * `readEntry`), the ids of the cluster's newest large changes afterwards, and fields and values of the entry
+ * in turns: the first pair is `change` or `staged`, others are rows. An empty value removes a row. Returns
+ * the position; `changed` where it builds on another row, or the lease has not ended; `other` where the log
+ * has another name; `unstaged` where the list is not there; `format <version>`. Then nothing is changed.
  */
 const APPEND = script(`
 local head = redis.call('HMGET', KEYS[1], 'format', 'log', 'position', 'id', 'founding', 'bytes', 'mark')
@@ -291,8 +310,9 @@ return tonumber(position)
 `);
 
 /**
- * Reads where the log is: keys `head`, `log`; value a position. Returns format, name, position and id of the newest entry, founding day, position and predecessor of the
- * first entry after the given position, each empty where there is none; and the engine's time in milliseconds.
+ * Reads where the log is: keys `head`, `log`; value a position. Returns format, name, position and id of the
+ * newest entry, founding day, position and predecessor of the first entry after the given position, each
+ * empty where there is none; and the engine's time in milliseconds.
  */
 export const HEAD = script(`
 local head = redis.call('HMGET', KEYS[1], 'format', 'log', 'position', 'id', 'founding')
@@ -323,7 +343,8 @@ function membersText({ kind, cluster, isCleared, keys, isWide, ranked, founding 
 }
 
 /**
- * Reads an entry: the fields `id`, `before`, `change`, and those of rows; or `staged` with the number of values in a list, the text of `change` first and then fields and values of rows in turns.
+ * Reads an entry: the fields `id`, `before`, `change`, and those of rows; or `staged` with the number of
+ * values in a list, the text of `change` first and then fields and values of rows in turns.
  * @param readStaged reads such a list
  */
 async function readEntry(
@@ -354,8 +375,8 @@ const CLAIM = /^c (.*)$/s;
 const PART = /^(-?\d+|-) (-?\d+|-) ([^\n]*)\n(.*)$/s;
 
 /**
- * Rows as fields of a hash, fields and values in turns: `e<kind> <part> <name>` with the rank, the key, a line feed and the text; `c <bucket>` with the text of a claim. An
- * empty value is that of a row that goes.
+ * Rows as fields of a hash, fields and values in turns: `e<kind> <part> <name>` with the rank, the key, a
+ * line feed and the text; `c <bucket>` with the text of a claim. An empty value is that of a row that goes.
  */
 function rowTexts({ entries, gone, claims }: ChangedRows): string[] {
   const texts: string[] = [];
@@ -366,7 +387,10 @@ function rowTexts({ entries, gone, claims }: ChangedRows): string[] {
   return texts;
 }
 
-/** Reads such fields. Those that are no rows are left out: the sum of the cluster's rows shows that some are missing. */
+/**
+ * Reads such fields. Those that are no rows are left out: the sum of the cluster's rows shows that some are
+ * missing.
+ */
 function readRows(cluster: string, fields: Iterable<readonly [field: string, value: string]>) {
   const rows = { entries: [] as PartRow[], gone: [] as Gone[], claims: [] as ClaimRow[] };
   for (const [field, value] of fields) {
@@ -402,7 +426,10 @@ function listsOf(cluster: string): string {
 function keysBelow(prefix: string) {
   const below = `{${prefix}}`;
   return {
-    /** A hash: `format`, the name of the `log`, `position` and `id` of the newest entry, `founding`, for trimming `bytes` and `mark`, and see `listsOf`. */
+    /**
+     * A hash: `format`, the name of the `log`, `position` and `id` of the newest entry, `founding`, for
+     * trimming `bytes` and `mark`, and see `listsOf`.
+     */
     head: `${below}:head`,
     /** A stream: an entry at each position. */
     log: `${below}:log`,

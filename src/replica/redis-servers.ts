@@ -170,8 +170,9 @@ export class SentinelFinder implements Finder {
 }
 
 /**
- * What a server replies that does not take writes now, or not any more. `UNBLOCKED` ends a command that blocks when its server becomes a replica; `CLUSTERDOWN` comes from
- * a node that is cut off from the others, too.
+ * What a server replies that does not take writes now, or not any more. `UNBLOCKED` ends a command that
+ * blocks when its server becomes a replica; `CLUSTERDOWN` comes from a node that is cut off from the others,
+ * too.
  */
 const NOT_THE_MASTER = /^(?:READONLY|MASTERDOWN|UNBLOCKED|CLUSTERDOWN) /;
 
@@ -181,7 +182,8 @@ export function isNotTheMaster(error: unknown): boolean {
 }
 
 /**
- * The node of a Cluster that has the keys, of a reply `MOVED <slot> <host>:<port>`; then nothing was carried out. Undefined for other errors.
+ * The node of a Cluster that has the keys, of a reply `MOVED <slot> <host>:<port>`; then nothing was carried
+ * out. Undefined for other errors.
  * @param from the node that replied: a reply without a host means that one
  */
 export function movedTo(error: unknown, from: Endpoint): Endpoint | undefined {

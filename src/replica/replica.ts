@@ -177,7 +177,9 @@ export class Replica implements SharedOrder {
     return true;
   }
 
-  /** Ends the wait of a change up to which the log was applied, or loaded. What was resolved before stays so. */
+  /**
+   * Ends the wait of a change up to which the log was applied, or loaded. What was resolved before stays so.
+   */
   #settle({ position, cluster, loaded, isDoubtful, resolve, reject }: OwnChange): void {
     if (position === undefined || position > this.position) return;
     const isThere = rowSumOf(this.#parts.writer.reader.cluster(cluster.id)) === rowSumOf(cluster);
@@ -185,7 +187,10 @@ export class Replica implements SharedOrder {
     else reject(lost());
   }
 
-  /** Adds the ends of leases to the log. Each gateway does; the first one counts. Only what the log says ends a lease. */
+  /**
+   * Adds the ends of leases to the log. Each gateway does; the first one counts. Only what the log says ends
+   * a lease.
+   */
   async #endLeases(): Promise<void> {
     const now = this.clock.now();
     if (Math.abs(now - this.#lookedAt) < LEASES_EVERY) return;
@@ -204,7 +209,8 @@ export class Replica implements SharedOrder {
     await this.#pause(PAUSE);
     if (this.position === position) {
       const head = await this.#parts.log.head(position);
-      // What the log has of the cluster was not made by its entries, or it lost some: what it has is going to be loaded.
+      // What the log has of the cluster was not made by its entries, or it lost some: what it has is going to
+      // be loaded.
       this.#mustReload ||= head.position === position;
       if (head.position <= position) await this.#pause(2 * LONGEST_PAUSE);
     }

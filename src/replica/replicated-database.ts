@@ -30,11 +30,15 @@ export interface ReplicaParts extends OrderParts {
 }
 
 /**
- * How a log goes on from a database: with the next entry; with one that cannot be had, or of which half was applied; without entries that were applied; or it is another log.
+ * How a log goes on from a database: with the next entry; with one that cannot be had, or of which half was
+ * applied; without entries that were applied; or it is another log.
  */
 type Continuation = "follows" | "trimmed" | "lost" | "other";
 
-/** A gateway's database as a log has it up to a position: its rows are those of every other gateway at this position. */
+/**
+ * A gateway's database as a log has it up to a position: its rows are those of every other gateway at this
+ * position.
+ */
 export class ReplicatedDatabase {
   readonly #parts: ReplicaParts;
   /** What a log that has no name yet is called. */
@@ -56,7 +60,10 @@ export class ReplicatedDatabase {
     return this.#mark;
   }
 
-  /** How a log goes on. @param isRunning whether this process has followed it: then a log with another name replaced it */
+  /**
+   * How a log goes on.
+   * @param isRunning whether this process has followed it: then a log with another name replaced it
+   */
   continuation(head: LogHead, isRunning: boolean): Continuation {
     const { position, id } = this.#mark;
     if (this.#log === "" && this.#parts.writer.reader.clusters().length > 0)
@@ -74,7 +81,10 @@ export class ReplicatedDatabase {
     return "follows";
   }
 
-  /** Applies the next entry, a large one in several turns. @returns undefined where that cannot be: then the log has to be looked at again */
+  /**
+   * Applies the next entry, a large one in several turns.
+   * @returns undefined where that cannot be: then the log has to be looked at again
+   */
   async apply({ position, id, before, change }: LogEntry): Promise<Applied | undefined> {
     const isNext = position === this.#mark.position + 1 && before === this.#mark.id;
     if (!isNext || change === undefined || this.#log === "") return undefined;
@@ -113,7 +123,8 @@ export class ReplicatedDatabase {
   }
 
   /**
-   * Has the database have what the log has. Entries that only this gateway has are first added to the log again, as the state of their clusters, where it has nothing newer.
+   * Has the database have what the log has. Entries that only this gateway has are first added to the log
+   * again, as the state of their clusters, where it has nothing newer.
    * @param isLost whether the log lost entries that were applied here
    */
   async reload(isLost: boolean): Promise<void> {

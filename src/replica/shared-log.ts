@@ -4,7 +4,10 @@ import { type Clock, inNextTurn, unixTime } from "../gateway/clock.ts";
 
 /** Where a log is. */
 export interface LogHead extends LogMark {
-  /** Which log it is; empty before the first entry. It changes where the log has lost entries: equal positions mean equal states in logs of one name alone. */
+  /**
+   * Which log it is; empty before the first entry. It changes where the log has lost entries: equal positions
+   * mean equal states in logs of one name alone.
+   */
   readonly log: string;
   /** The first entry after the requested position: its position, and the id of the entry before it. */
   readonly next: { readonly position: number; readonly before: string } | undefined;
@@ -47,29 +50,38 @@ export interface SharedCluster {
 }
 
 /**
- * A log of changes that several gateways share, and beside it the rows that they make, from which a new gateway starts: the log is trimmed. All functions reject with a
- * `StoreError` STORE_FULL or STORE_FAILED: what was to be added may have been added all the same, and is among the entries then.
+ * A log of changes that several gateways share, and beside it the rows that they make, from which a new
+ * gateway starts: the log is trimmed. All functions reject with a `StoreError` STORE_FULL or STORE_FAILED:
+ * what was to be added may have been added all the same, and is among the entries then.
  */
 export interface SharedLog {
   /** @param after a position */
   head(after: number): Promise<LogHead>;
   /**
    * Adds an entry, and changes the rows beside the log with it, at once or not at all.
-   * @returns its position; `changed` where the cluster's row is not the one that the change builds on, or a lease that is to expire has not ended on the log's clock; `other`
-   * where the log is another one
+   * @returns its position; `changed` where the cluster's row is not the one that the change builds on, or a
+   * lease that is to expire has not ended on the log's clock; `other` where the log is another one
    */
   append(draft: LogDraft): Promise<number | "changed" | "other">;
-  /** The next entries after a position, in order; none where there is none for about a second. Not called before the promise before has settled. */
+  /**
+   * The next entries after a position, in order; none where there is none for about a second. Not called
+   * before the promise before has settled.
+   */
   entries(after: number): Promise<LogEntry[]>;
   clusters(): Promise<SharedCluster[]>;
-  /** All rows of a cluster, some at a time. One that changes meanwhile is there as before or as after that. */
+  /**
+   * All rows of a cluster, some at a time. One that changes meanwhile is there as before or as after that.
+   */
   rows(cluster: string): AsyncIterable<ChangedRows>;
   /** Gives a log another name, unless it has another one already. */
   rename(from: string, to: string): Promise<void>;
   close(): void;
 }
 
-/** The clock of a gateway whose wall clock is that of a shared log, so that times in rows mean the same on all gateways. */
+/**
+ * The clock of a gateway whose wall clock is that of a shared log, so that times in rows mean the same on all
+ * gateways.
+ */
 export function sharedClock(clock: Clock) {
   /** By how many milliseconds the log's clock is ahead. */
   let offset = unixTime(clock, 0);

@@ -27,19 +27,28 @@ export interface Answer {
   /** The DNS message; the caller owns it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly outcome: Outcome;
-  /** RFC 8484 section 5.1: the smallest TTL, or the negative TTL (RFC 2308); 0 if caches must not keep the answer. Seconds. */
+  /**
+   * RFC 8484 section 5.1: the smallest TTL, or the negative TTL (RFC 2308); 0 if caches must not keep the
+   * answer. Seconds.
+   */
   readonly freshness: number;
   /** Present if the name is out of zone. */
   readonly outOfZone?: OutOfZoneReason;
   /**
-   * Present if such a name is an ancestor of names in the zones: it exists, and must not be denied (RFC 8020 section 2).
+   * Present if such a name is an ancestor of names in the zones: it exists, and must not be denied (RFC 8020
+   * section 2).
    */
   readonly isAncestor?: true;
-  /** The target of the last CNAME record if it is out of zone, in wire form with letters folded; absent otherwise. */
+  /**
+   * The target of the last CNAME record if it is out of zone, in wire form with letters folded; absent
+   * otherwise.
+   */
   readonly cnameTarget?: Uint8Array;
 }
 
-/** Why a name is out of zone: it is in no zone of the view; or nothing is loaded, so the zones are unknown. */
+/**
+ * Why a name is out of zone: it is in no zone of the view; or nothing is loaded, so the zones are unknown.
+ */
 type OutOfZoneReason = "no-zone" | "unknown";
 
 // HINFO "RFC8482" "" (RFC 8482 section 4.2): the answer to ANY that resolvers understand.
@@ -57,7 +66,10 @@ export function positive(writer: AnswerWriter): Answer {
   return { bytes, outcome: "answer", freshness: writer.truncated ? 0 : writer.smallestTtl };
 }
 
-/** Ends with NODATA or NXDOMAIN after the CNAME chain, with the SOA record that has the negative TTL (RFC 2308). */
+/**
+ * Ends with NODATA or NXDOMAIN after the CNAME chain, with the SOA record that has the negative TTL (RFC
+ * 2308).
+ */
 export function negative(writer: AnswerWriter, rcode: number): Answer {
   writeSoa(writer);
   return finishNegative(writer, rcode);

@@ -48,9 +48,10 @@ const SERIAL = 1;
 const DEFAULT_PORTS = { https: 443, dot: 853 } as const;
 
 /**
- * Answers queries for designated resolvers; undefined for any other question. These are `_dns.<name>` of a configured resolver
- * (RFC 9462 section 5), and all names in resolver.arpa, which is served locally and never forwarded (sections 4, 6.1, 6.4). Other
- * names and types in resolver.arpa are NODATA; without a designated resolver all of them are.
+ * Answers queries for designated resolvers; undefined for any other question. These are `_dns.<name>` of a
+ * configured resolver (RFC 9462 section 5), and all names in resolver.arpa, which is served locally and never
+ * forwarded (sections 4, 6.1, 6.4). Other names and types in resolver.arpa are NODATA; without a designated
+ * resolver all of them are.
  */
 export function answerDesignation(
   message: Uint8Array,
@@ -117,8 +118,9 @@ function writeTargetAddresses(
 }
 
 /**
- * The RDATA of SVCB records (RFC 9460 section 2.2): priority, target, then the parameters in the order of their keys, without those that have no value. A client
- * keeps its view: only endpoints with the same view are listed.
+ * The RDATA of SVCB records (RFC 9460 section 2.2): priority, target, then the parameters in the order of
+ * their keys, without those that have no value. A client keeps its view: only endpoints with the same view
+ * are listed.
  */
 function bindingsFor(
   { addresses, endpoints }: DesignatedResolver,
@@ -146,7 +148,10 @@ function bindingsFor(
   });
 }
 
-/** The SOA record of a locally served zone (RFC 6303 section 3). @returns the number of written records: 0 if it does not fit */
+/**
+ * The SOA record of a locally served zone (RFC 6303 section 3).
+ * @returns the number of written records: 0 if it does not fit
+ */
 function writeLocalSoa(writer: MessageWriter, apexAt: number): 0 | 1 {
   const length = POINTER_BYTES + NOBODY.length + SOA_NUMBERS_BYTES;
   if (!writer.hasRoom(RECORD_HEADER_BYTES + length)) return 0;

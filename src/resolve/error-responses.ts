@@ -19,7 +19,8 @@ export function answerWith(
 
 /**
  * Answers a name out of zone.
- * @param isAncestor whether it is an ancestor of names in the zones: then it exists, and NXDOMAIN would deny them, too (RFC 8020 section 2)
+ * @param isAncestor whether it is an ancestor of names in the zones: then it exists, and NXDOMAIN would deny
+ * them, too (RFC 8020 section 2)
  */
 export function answerOutOfZone(
   message: Uint8Array,
@@ -34,8 +35,8 @@ export function answerOutOfZone(
 }
 
 /**
- * Answers a malformed query: with its header, the error code (RFC 1035 section 4.1.1), and an OPT record if the query has
- * one (RFC 6891 section 6.1.1).
+ * Answers a malformed query: with its header, the error code (RFC 1035 section 4.1.1), and an OPT record if
+ * the query has one (RFC 6891 section 6.1.1).
  */
 export function answerError(message: Uint8Array, { code, edns }: QueryError, form: AnswerForm = {}): Answer {
   const query = { id: read16(message, 0), flags: read16(message, 2), questionEnd: HEADER_BYTES, edns };
@@ -43,7 +44,10 @@ export function answerError(message: Uint8Array, { code, edns }: QueryError, for
   return { bytes, outcome: outcomeOf(code), freshness: 0 };
 }
 
-/** Answers what no data is needed for: another version of EDNS (RFC 6891 section 6.1.3), another class, a zone transfer. Undefined for other queries. */
+/**
+ * Answers what no data is needed for: another version of EDNS (RFC 6891 section 6.1.3), another class, a zone
+ * transfer. Undefined for other queries.
+ */
 export function answerUnsupported(
   message: Uint8Array,
   query: Query,
@@ -86,8 +90,8 @@ export function answerFailure(message: Uint8Array, form: AnswerForm): Answer | u
 }
 
 /**
- * Answers without records and with TC, so that the client repeats the query over TCP. Hardly longer than the query. Undefined for bytes that
- * are not a DNS query.
+ * Answers without records and with TC, so that the client repeats the query over TCP. Hardly longer than the
+ * query. Undefined for bytes that are not a DNS query.
  */
 export function answerTruncated(message: Uint8Array, transport: Transport): Uint8Array | undefined {
   if (!isQuery(message)) return undefined;

@@ -30,8 +30,8 @@ const MOST_ALIASES = 8;
 const NOWHERE: readonly Location[] = [];
 
 /**
- * Answers a name in our zones. Follows CNAME records (RFC 1034 section 4.3.2) while their targets are in our zones; the
- * target's records and rcode follow in the same answer (RFC 6604).
+ * Answers a name in our zones. Follows CNAME records (RFC 1034 section 4.3.2) while their targets are in our
+ * zones; the target's records and rcode follow in the same answer (RFC 6604).
  */
 export function answerInZone(
   message: Uint8Array,
@@ -92,8 +92,8 @@ function answerSet(writer: AnswerWriter, names: Names, set: number, ownView: num
 }
 
 /**
- * Answers the apex: SOA and NS (RFC 1034 section 4.2.1) with the name server's addresses, if any; and addresses, if the zone's name is also
- * a host of the gateway.
+ * Answers the apex: SOA and NS (RFC 1034 section 4.2.1) with the name server's addresses, if any; and
+ * addresses, if the zone's name is also a host of the gateway.
  */
 function answerApex(writer: AnswerWriter, tree: number, viewName: string | undefined): Answer {
   const { world } = writer.context;
@@ -132,7 +132,10 @@ export function isAboveAnyZone(frame: Frame, name: FoldedName, view: number): bo
   return false;
 }
 
-/** Answers a pod's name with the address in the name, in namespaces where all such names exist (DNS-based service discovery 1.0.1, section 2.6). */
+/**
+ * Answers a pod's name with the address in the name, in namespaces where all such names exist (DNS-based
+ * service discovery 1.0.1, section 2.6).
+ */
 function answerPodName(writer: AnswerWriter, tree: number, name: FoldedName): Answer | undefined {
   const { context, query, zone } = writer;
   const terms = context.world.podNames(zone, tree, name);

@@ -43,11 +43,17 @@ const EXTENDED_ERROR_BYTES = 6;
 export interface AnswerForm {
   /** Its transport. Default: HTTPS. */
   readonly transport?: Transport | undefined;
-  /** Whether it is marked as stale: newer data may exist but could not be loaded (RFC 8914 section 4.4). Default: false. */
+  /**
+   * Whether it is marked as stale: newer data may exist but could not be loaded (RFC 8914 section 4.4).
+   * Default: false.
+   */
   readonly stale?: boolean | undefined;
 }
 
-/** The parts of a query that its answer needs. A malformed query has a header and no question (RFC 1035 section 4.1.1). */
+/**
+ * The parts of a query that its answer needs. A malformed query has a header and no question (RFC 1035
+ * section 4.1.1).
+ */
 type Answerable = Pick<Query, "id" | "flags" | "questionEnd" | "edns">;
 
 const PLAIN: AnswerForm = {};
@@ -218,7 +224,10 @@ function setWord(bytes: Uint8Array, at: number, value: number): void {
   bytes[at + 1] = value;
 }
 
-/** Answers up to this size are cut from a slab: an ArrayBuffer for each would cost more than the rest of the answer. */
+/**
+ * Answers up to this size are cut from a slab: an ArrayBuffer for each would cost more than the rest of the
+ * answer.
+ */
 const SLAB_ANSWER_BYTES = 4096;
 const SLAB_BYTES = 1 << 16;
 let slab = new Uint32Array(SLAB_BYTES / 4);
@@ -226,7 +235,10 @@ let slab = new Uint32Array(SLAB_BYTES / 4);
 let slabBuffer = slab.buffer;
 let slabUsed = 0;
 
-/** Copies the first bytes of `words`, four at a time, which makes the shortest answers 5 % cheaper than one by one. */
+/**
+ * Copies the first bytes of `words`, four at a time, which makes the shortest answers 5 % cheaper than one by
+ * one.
+ */
 function copyOut(words: Uint32Array<ArrayBuffer>, end: number): Uint8Array<ArrayBuffer> {
   if (end > SLAB_ANSWER_BYTES) return new Uint8Array(words.buffer).slice(0, end);
   const count = (end + 3) >> 2;
@@ -243,13 +255,18 @@ function copyOut(words: Uint32Array<ArrayBuffer>, end: number): Uint8Array<Array
 
 const writer = new MessageWriter();
 
-/** Begins an answer. The next answer uses the same writer: callers must not await anything before `finish`. */
+/**
+ * Begins an answer. The next answer uses the same writer: callers must not await anything before `finish`.
+ */
 export function beginAnswer(message: Uint8Array, query: Answerable, form?: AnswerForm): MessageWriter {
   writer.begin(message, query, form);
   return writer;
 }
 
-/** The answer size in bytes that every client accepts over UDP (RFC 1035 section 4.2.1); a smaller size in an OPT record counts as this one (RFC 6891 section 6.2.5). */
+/**
+ * The answer size in bytes that every client accepts over UDP (RFC 1035 section 4.2.1); a smaller size in an
+ * OPT record counts as this one (RFC 6891 section 6.2.5).
+ */
 const SMALLEST_PAYLOAD_BYTES = 512;
 
 /** Answers to padded queries are padded to a multiple of this (RFC 8467 section 4.1). */
@@ -272,15 +289,22 @@ export interface Transport {
   /** The longest answer with addresses for a client without an OPT record; further addresses are left out. */
   readonly longestPlainAnswer: number;
   /**
-   * Whether an answer is one datagram. Its size is bounded by the client's payload size, and an RRset that does not fit is left out whole, with TC:
-   * the client repeats the query over TCP (RFC 2181 section 9, RFC 7766 section 5).
+   * Whether an answer is one datagram. Its size is bounded by the client's payload size, and an RRset that
+   * does not fit is left out whole, with TC: the client repeats the query over TCP (RFC 2181 section 9, RFC
+   * 7766 section 5).
    */
   readonly isDatagram: boolean;
   /** Whether the transport is encrypted, so that padding is useful (RFC 7830 section 6). */
   readonly isEncrypted: boolean;
-  /** The idle timeout of the connection in units of 100 ms (RFC 7828 section 3.1); undefined if answers do not report it. */
+  /**
+   * The idle timeout of the connection in units of 100 ms (RFC 7828 section 3.1); undefined if answers do not
+   * report it.
+   */
   readonly keepaliveTimeout: number | undefined;
-  /** Whether its clients have an access rule by where they are connected: no other endpoint is equivalent (RFC 9462 section 4). Default: no. */
+  /**
+   * Whether its clients have an access rule by where they are connected: no other endpoint is equivalent (RFC
+   * 9462 section 4). Default: no.
+   */
   readonly isOfRule?: boolean;
 }
 

@@ -26,7 +26,10 @@ export type Edns = NonNullable<ReturnType<typeof readEdns>>;
 /** A query that gets an error in place of records. */
 export interface QueryError {
   readonly code: typeof ResponseCode.FORMERR | typeof ResponseCode.NOTIMP;
-  /** The readable part of its OPT record: the answer has an OPT record if the query has one (RFC 6891 section 6.1.1). */
+  /**
+   * The readable part of its OPT record: the answer has an OPT record if the query has one (RFC 6891 section
+   * 6.1.1).
+   */
   readonly edns: Edns | undefined;
 }
 
@@ -73,7 +76,10 @@ function readStrictly(message: Uint8Array): Query | undefined {
   return queryOf(message, flags, name, edns);
 }
 
-/** The content of the OPT record of a malformed message: reads records by the message's counts until one is malformed. */
+/**
+ * The content of the OPT record of a malformed message: reads records by the message's counts until one is
+ * malformed.
+ */
 function findEdns(message: Uint8Array): Edns | undefined {
   let position: number = HEADER_BYTES;
   for (let left = readWord(message, 4); left > 0; left--) {
@@ -110,7 +116,10 @@ function queryOf(message: Uint8Array, flags: number, name: FoldedName, edns: Edn
   } as const;
 }
 
-/** Reads the OPT record at `start`, which ends at `end`; undefined if its options are malformed, unless the caller tolerates that. */
+/**
+ * Reads the OPT record at `start`, which ends at `end`; undefined if its options are malformed, unless the
+ * caller tolerates that.
+ */
 function readEdns(message: Uint8Array, start: number, end: number, isLenient = false) {
   let padding = false;
   let keepalive = false;

@@ -22,7 +22,10 @@ const MAX_POINTER = 0x3fff;
 
 /** When leases expire. */
 export interface Leases {
-  /** For each lease group of a segment, the Unix milliseconds at which the first lease of its clusters expires; Infinity for none. */
+  /**
+   * For each lease group of a segment, the Unix milliseconds at which the first lease of its clusters
+   * expires; Infinity for none.
+   */
   of(segment: Leased): Float64Array;
 }
 
@@ -83,15 +86,17 @@ function setTtl(context: RecordContext, names: Names, set: number): number {
 
 function bounded({ leases, now, world }: RecordContext, leased: Leased, leaseGroup: number, ttl: number) {
   if (leaseGroup === 0) return ttl;
-  // Nearly always no lease at all expires so soon. The table of the frame is in the CPU's cache, that of the segment seldom.
+  // Nearly always no lease at all expires so soon. The table of the frame is in the CPU's cache, that of the
+  // segment seldom.
   if (leases.of(world.frame)[ALL_CLUSTERS]! - now >= ttl * 1000) return ttl;
   const left = (leases.of(leased)[leaseGroup]! - now) / 1000;
   return left >= ttl ? ttl : Math.max(0, Math.floor(left));
 }
 
 /**
- * Writes an RRset to the answer section, rotated unless its order matters. Addresses that do not fit are left out, as KEP-1645 allows;
- * any other RRset that does not fit is cut, with TC (RFC 2181 section 9). A datagram has only whole RRsets: others are left out, with TC.
+ * Writes an RRset to the answer section, rotated unless its order matters. Addresses that do not fit are left
+ * out, as KEP-1645 allows; any other RRset that does not fit is cut, with TC (RFC 2181 section 9). A datagram
+ * has only whole RRsets: others are left out, with TC.
  * @param targets takes the targets of SRV records, with their offsets in the message
  */
 export function writeAnswerSet(
@@ -194,8 +199,8 @@ function writeService(
 }
 
 /**
- * Writes the addresses of targets, for a view by its index there, to the additional section, only whole RRsets, while they fit
- * (RFC 2782; specification 2.3.2, 2.4.2).
+ * Writes the addresses of targets, for a view by its index there, to the additional section, only whole
+ * RRsets, while they fit (RFC 2782; specification 2.3.2, 2.4.2).
  */
 export function writeTargetAddresses(
   writer: AnswerWriter,
@@ -250,7 +255,10 @@ export function writeNs(writer: AnswerWriter): number {
   return target;
 }
 
-/** Writes the SOA record of a reverse name, which is a zone of its own because the zone around it is not ours; false if it does not fit. */
+/**
+ * Writes the SOA record of a reverse name, which is a zone of its own because the zone around it is not ours;
+ * false if it does not fit.
+ */
 export function writeReverseSoa(writer: AnswerWriter): boolean {
   const { wire } = writer.zone;
   const length = NAME_SERVER.length + MAILBOX.length + 2 * wire.length + 20;

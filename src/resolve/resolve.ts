@@ -63,8 +63,8 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
 }
 
 /**
- * Whether a name is an ancestor of names that the gateway answers. All ancestors of reverse names count, since the next push may add
- * an address below them.
+ * Whether a name is an ancestor of names that the gateway answers. All ancestors of reverse names count,
+ * since the next push may add an address below them.
  */
 function isAboveAnswered(
   frame: Frame,
@@ -79,7 +79,10 @@ function isAboveAnswered(
   );
 }
 
-/** Answers the reverse name of a service's address. The name is a zone of its own, because the gateway does not own the zone around it. */
+/**
+ * Answers the reverse name of a service's address. The name is a zone of its own, because the gateway does
+ * not own the zone around it.
+ */
 function answerReverse(
   message: Uint8Array,
   query: Query,

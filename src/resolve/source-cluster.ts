@@ -3,7 +3,9 @@ import { optionEnd, readWord } from "../dns/wire-reader.ts";
 import { ANNOUNCED_PAYLOAD_BYTES } from "./message-writer.ts";
 import { isQuery, readQuery } from "./query.ts";
 
-/** The default EDNS(0) option code of the source cluster: the first one for local use (RFC 6891 section 9). */
+/**
+ * The default EDNS(0) option code of the source cluster: the first one for local use (RFC 6891 section 9).
+ */
 export const SOURCE_CLUSTER_OPTION = 65001;
 
 /** Two labels and the dot between them. */
@@ -32,9 +34,9 @@ export function readSourceCluster(message: Uint8Array, optionCode: number): stri
 }
 
 /**
- * A query's header and question with a new OPT record, which has the source cluster, if any. The query's own options are left
- * out: OPT is hop by hop (RFC 6891 section 6.1.1), and the gateway must not vouch for a client's option.
- * The DNSSEC OK bit is kept.
+ * A query's header and question with a new OPT record, which has the source cluster, if any. The query's own
+ * options are left out: OPT is hop by hop (RFC 6891 section 6.1.1), and the gateway must not vouch for a
+ * client's option. The DNSSEC OK bit is kept.
  * @throws {RangeError} for a message without a question
  */
 export function withSourceCluster(

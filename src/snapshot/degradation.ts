@@ -26,14 +26,20 @@ export type Degradation = Readonly<z.infer<typeof Degradation>>;
 /** All that is wrong at a worker. Empty: the worker reads all of its cluster. */
 export const Degradations = z.array(Degradation).max(MOST_DEGRADATIONS);
 
-/** A degradation with its begin, in milliseconds of the clock of the process that holds it, instead of its length. */
+/**
+ * A degradation with its begin, in milliseconds of the clock of the process that holds it, instead of its
+ * length.
+ */
 export const DegradedSince = Degradation.omit({ seconds: true }).extend({ since: z.number() });
 export type DegradedSince = Readonly<z.infer<typeof DegradedSince>>;
 
 /** The gateway's own reason: it rejects another worker that pushes with the cluster's id. */
 export const OTHER_INSTANCE = "OTHER_INSTANCE";
 
-/** Every reason that workers of this version report, and that of the gateway, in words (docs/how-to/troubleshoot.md has the fix of each). */
+/**
+ * Every reason that workers of this version report, and that of the gateway, in words
+ * (docs/how-to/troubleshoot.md has the fix of each).
+ */
 export const DEGRADATION_REASONS: ReadonlyMap<string, string> = new Map([
   ["API_UNREACHABLE", "API server unreachable"],
   ["API_UNAUTHENTICATED", "API server rejects the worker's credentials"],
@@ -52,7 +58,9 @@ export function reasonLabel(reason: string): string {
   return DEGRADATION_REASONS.has(reason) ? reason : "other";
 }
 
-/** A degradation in words: `a right is missing (services and 2 more)`. Another version's reason is its code. */
+/**
+ * A degradation in words: `a right is missing (services and 2 more)`. Another version's reason is its code.
+ */
 export function describeDegradation({ reason, subject, count = 1 }: Omit<Degradation, "seconds">): string {
   const words = DEGRADATION_REASONS.get(reason) ?? reason;
   if (subject === undefined) return words;

@@ -102,7 +102,10 @@ export interface Sha256 {
   digest(): Uint8Array;
 }
 
-/** What Node, Deno and Bun give, and a Worker without `nodejs_compat` does not (Node.js, `process.getBuiltinModule`). */
+/**
+ * What Node, Deno and Bun give, and a Worker without `nodejs_compat` does not (Node.js,
+ * `process.getBuiltinModule`).
+ */
 interface NodeGlobal {
   readonly process?: {
     readonly getBuiltinModule?: (
@@ -114,8 +117,8 @@ interface NodeGlobal {
 const native = (globalThis as NodeGlobal).process?.getBuiltinModule?.("node:crypto");
 
 /**
- * Begins a SHA-256 (FIPS 180-4), which is synchronous on every host. 16 KB take 14 µs with the host's own implementation, 89 µs in JavaScript
- * (Node 24).
+ * Begins a SHA-256 (FIPS 180-4), which is synchronous on every host. 16 KB take 14 µs with the host's own
+ * implementation, 89 µs in JavaScript (Node 24).
  */
 export const createSha256: () => Sha256 =
   native === undefined ? () => sha256.create() : () => native.createHash("sha256");

@@ -74,7 +74,10 @@ export const EndpointGroup = z.strictObject({
   members: z.record(endpointKey, Endpoint),
 });
 
-/** Endpoint groups by port set key: the ports as `<name>/<protocol>/<number>`, sorted, joined by commas ("*" for none). */
+/**
+ * Endpoint groups by port set key: the ports as `<name>/<protocol>/<number>`, sorted, joined by commas ("*"
+ * for none).
+ */
 export const EndpointGroups = z.record(portSetKey, EndpointGroup);
 
 const globalProperties = {
@@ -86,10 +89,15 @@ const globalProperties = {
   trafficDistribution: text(317).optional(),
 };
 
-/** The creation time of an object that has none, such as that of a manifest. It is later than every other, and no claim. */
+/**
+ * The creation time of an object that has none, such as that of a manifest. It is later than every other, and
+ * no claim.
+ */
 export const UNDATED = "9999-12-31T23:59:59Z";
 
-/** A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting Services). */
+/**
+ * A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting Services).
+ */
 export const ExportedService = z.strictObject({
   /** `metadata.creationTimestamp` of the ServiceExport, RFC 3339: decides conflicts, oldest first. */
   exportedAt: z.iso.datetime({ offset: true }),
@@ -97,8 +105,8 @@ export const ExportedService = z.strictObject({
   serviceType: z.enum(["ClusterIP", "NodePort", "LoadBalancer"]),
   headless: z.boolean(),
   /**
-   * The clusters that the service is exported to, beside this one: `status.clusters` of the ServiceExport (kubernetes/enhancements#6329). Absent where the
-   * ServiceExport names none: all.
+   * The clusters that the service is exported to, beside this one: `status.clusters` of the ServiceExport
+   * (kubernetes/enhancements#6329). Absent where the ServiceExport names none: all.
    */
   clusters: z.array(ClusterId).max(MOST_CLUSTERS).optional(),
   ...globalProperties,
@@ -116,16 +124,24 @@ export const ExportedService = z.strictObject({
     .max(100)
     .optional(),
   externalIPs: z.array(text(64)).max(100).optional(),
-  /** The Service's node ports, and addresses of nodes that listen on them: only if the worker reports nodes (`--node-addresses`). */
+  /**
+   * The Service's node ports, and addresses of nodes that listen on them: only if the worker reports nodes
+   * (`--node-addresses`).
+   */
   nodes: z
     .strictObject({ ports: z.array(EndpointPort).max(1000), addresses: z.array(text(64)).max(100) })
     .optional(),
   endpoints: EndpointGroups,
 });
 
-/** A ServiceImport that an MCS implementation keeps, with its EndpointSlices (KEP-1645, Importing Services). */
+/**
+ * A ServiceImport that an MCS implementation keeps, with its EndpointSlices (KEP-1645, Importing Services).
+ */
 export const ImportedService = z.strictObject({
-  /** Made by the cluster's own worker from the gateway's desired state: its `ips` count in that cluster's view, and nothing else of it does. */
+  /**
+   * Made by the cluster's own worker from the gateway's desired state: its `ips` count in that cluster's
+   * view, and nothing else of it does.
+   */
   managed: z.literal(true).optional(),
   /** `spec.type`; absent if the object has none. */
   type: text(63).optional(),
@@ -135,7 +151,10 @@ export const ImportedService = z.strictObject({
   endpoints: z.record(sourceClusterKey, EndpointGroups),
 });
 
-/** A Service of the cluster with its EndpointSlices, for the cluster's own zone (DNS-based service discovery 1.0.1). */
+/**
+ * A Service of the cluster with its EndpointSlices, for the cluster's own zone (DNS-based service discovery
+ * 1.0.1).
+ */
 export const LocalService = z.strictObject({
   /** `metadata.creationTimestamp` of the Service, RFC 3339: the older object wins if two claim one name. */
   createdAt: z.iso.datetime({ offset: true }),
@@ -146,7 +165,9 @@ export const LocalService = z.strictObject({
   publishNotReadyAddresses: z.boolean().optional(),
   /** ExternalName: the CNAME target. */
   externalName: text(253).optional(),
-  /** ExternalName: the dotted name below the namespace that it owns instead of its own (multi-label CNAME). */
+  /**
+   * ExternalName: the dotted name below the namespace that it owns instead of its own (multi-label CNAME).
+   */
   ownedName: text(253).optional(),
   endpoints: EndpointGroups,
 });

@@ -10,7 +10,10 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** How a primary is reached over HTTP. */
 interface HttpTransferOptions {
-  /** The gateway that is the primary, as in `https://doh.example.org:8443`; a path before `/api/v1` may follow. */
+  /**
+   * The gateway that is the primary, as in `https://doh.example.org:8443`; a path before `/api/v1` may
+   * follow.
+   */
   readonly gateway: string;
   /** Bearer token, where the primary requires one. */
   readonly token?: string;
@@ -18,14 +21,20 @@ interface HttpTransferOptions {
   readonly scope?: Visibility;
   /** Default: the host's. */
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
-  /** Keys, one of which the primary signs with: what it does not sign is rejected. Default: nothing is verified. */
+  /**
+   * Keys, one of which the primary signs with: what it does not sign is rejected. Default: nothing is
+   * verified.
+   */
   readonly keys?: TransferKeys;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
   readonly counters?: TransferCounters;
 }
 
-/** The longest part that is taken, in bytes: a service with 20,000 endpoints in each of some clusters has some MiB. */
+/**
+ * The longest part that is taken, in bytes: a service with 20,000 endpoints in each of some clusters has some
+ * MiB.
+ */
 export const MOST_PART_BYTES = 16 * 1024 * 1024;
 const MOST_STATE_BYTES = 8 * 1024 * 1024;
 /** Milliseconds, where the caller sets no bound of its own. */
@@ -34,8 +43,9 @@ const TIMEOUT = 10_000;
 export const UNKNOWN_PART = "UNKNOWN_PART";
 
 /**
- * A primary over HTTP (docs/reference/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
- * clock, as of when the state was requested, so that a primary whose clock differs prolongs no lease.
+ * A primary over HTTP (docs/reference/transfer.md). Keeps nothing, so that each state is as new as can be;
+ * its times are given by this clock, as of when the state was requested, so that a primary whose clock
+ * differs prolongs no lease.
  */
 export class HttpTransferSource implements TransferSource {
   readonly #base: string;

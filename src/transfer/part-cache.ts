@@ -4,7 +4,10 @@ import type { Loaded } from "./part-forms.ts";
 
 /** Parts without names or claims that are kept: random names do not push others out. */
 const MOST_ABSENT = 16_384;
-/** Bytes of a part in memory beside those that were fetched, about, and of each name or address that is found by itself. */
+/**
+ * Bytes of a part in memory beside those that were fetched, about, and of each name or address that is found
+ * by itself.
+ */
 const PART_BYTES = 512;
 const NAME_BYTES = 64;
 
@@ -89,7 +92,10 @@ export class PartCache {
     return this.#memory.get(this.owner + id)!.at > this.changes.newest.position;
   }
 
-  /** Notes that all that a part is of did not change since: then it stays right when older changes are forgotten. */
+  /**
+   * Notes that all that a part is of did not change since: then it stays right when older changes are
+   * forgotten.
+   */
   keep(id: string): void {
     const part = this.#memory.get(this.owner + id)!;
     part.at = Math.max(part.at, this.changes.newest.position);

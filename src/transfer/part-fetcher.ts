@@ -27,8 +27,9 @@ const LONGEST_PAUSE = 50;
 const MOST_NOTES = 1000;
 
 /**
- * Fetches parts, and checks them. One query fetches a part, the others look for it in memory: in Workers a promise of one request must not be awaited by another
- * one, since it never settles when the first is cancelled (Cloudflare, "Errors and exceptions", cross-request promises). So a note with a time says that a
+ * Fetches parts, and checks them. One query fetches a part, the others look for it in memory: in Workers a
+ * promise of one request must not be awaited by another one, since it never settles when the first is
+ * cancelled (Cloudflare, "Errors and exceptions", cross-request promises). So a note with a time says that a
  * fetch is under way.
  */
 export class PartFetcher {

@@ -44,7 +44,10 @@ const WorldForm = z.object({
 });
 export type SentWorld = z.infer<typeof WorldForm>;
 
-/** Names in order; `common` says that there are more of them, which all begin so. `clusters` have the namespace that they are of. */
+/**
+ * Names in order; `common` says that there are more of them, which all begin so. `clusters` have the
+ * namespace that they are of.
+ */
 const ListForm = z.object({
   at: Position,
   names: z.array(Text),
@@ -108,7 +111,10 @@ export type LoadedKey = Pick<CompiledUnit, "key" | "clusters">;
 /** The PTR records that the addresses of a key want. */
 export interface LoadedReverse extends Pick<CompiledUnit, "hasAudiences" | "clusters"> {
   readonly sources: readonly CandidateSource[];
-  /** As text, since an object for each address takes 17 times the memory: each address on a line, as JSON, between line feeds. */
+  /**
+   * As text, since an object for each address takes 17 times the memory: each address on a line, as JSON,
+   * between line feeds.
+   */
   readonly addresses: string;
 }
 
@@ -119,7 +125,10 @@ export function writeJson(value: unknown): Bytes {
 /** Bytes of a head's length. */
 const HEAD = 4;
 
-/** A key: the length of a head u32 (little-endian), the head (JSON, with spaces to a multiple of 4), and the key's bytes, if it has names. */
+/**
+ * A key: the length of a head u32 (little-endian), the head (JSON, with spaces to a multiple of 4), and the
+ * key's bytes, if it has names.
+ */
 export function writeKey(at: number, { key, clusters }: LoadedKey): Bytes {
   const json = JSON.stringify({ at, clusters });
   const head = new TextEncoder().encode(json + " ".repeat((4 - (json.length % 4)) % 4));
@@ -268,7 +277,10 @@ export const PART_KINDS: readonly PartKind[] = [
   "services",
 ];
 
-/** What a list of names is of: namespaces; labels of keys in a namespace; pods in a bucket of rows; buckets of claims. */
+/**
+ * What a list of names is of: namespaces; labels of keys in a namespace; pods in a bucket of rows; buckets of
+ * claims.
+ */
 export type ListKind = "namespaces" | "labels" | "pods" | "buckets";
 
 /** A part, by its kind and what it is of. */
@@ -278,7 +290,11 @@ export interface PartName {
   readonly of: Readonly<Record<string, string>>;
 }
 
-/** The path of a part. It never has other bytes than those that are right for a state that has this version of it. @param version `markText`, or the hash of a world */
+/**
+ * The path of a part. It never has other bytes than those that are right for a state that has this version of
+ * it.
+ * @param version `markText`, or the hash of a world
+ */
 export function partPath({ kind, of }: PartName, version: string, epoch: string, scope: string): string {
   const query = new URLSearchParams({ ...of, v: version, epoch });
   if (scope !== "") query.set("scope", scope);

@@ -49,7 +49,10 @@ export interface PrimaryParts {
   /** Of the same database. */
   readonly reader: Reader;
   readonly turns: Pick<Turns, "run">;
-  /** Text of all that names depend on beside pushes: the program's version, its settings, and what clusters may do. */
+  /**
+   * Text of all that names depend on beside pushes: the program's version, its settings, and what clusters
+   * may do.
+   */
   readonly settings: string;
   /** Unix milliseconds. */
   readonly clock: () => number;
@@ -58,11 +61,16 @@ export interface PrimaryParts {
 /** What a primary gives the readers of one scope. */
 export interface ScopeTransfer {
   state(): SentState;
-  /** @param query of the path of the part @returns undefined where the log does not have its version, or there is no such part */
+  /**
+   * @param query of the path of the part
+   * @returns undefined where the log does not have its version, or there is no such part
+   */
   part(kind: PartKind, query: (name: string) => string): Bytes | undefined | Promise<Bytes | undefined>;
 }
 
-/** What a primary gives its readers, in each scope what exists there. Nothing is kept but the newest changes. */
+/**
+ * What a primary gives its readers, in each scope what exists there. Nothing is kept but the newest changes.
+ */
 export class Primary {
   readonly #parts: PrimaryParts;
   readonly #scopes = new Map<string, ScopeTransfer>();
@@ -76,7 +84,10 @@ export class Primary {
     this.#parts = parts;
   }
 
-  /** Of all versions: another log, or other settings, may give a version to other names. Gateways that share a log have the same. */
+  /**
+   * Of all versions: another log, or other settings, may give a version to other names. Gateways that share a
+   * log have the same.
+   */
   get #epoch(): string {
     const { reader, settings } = this.#parts;
     const log = reader.meta("log") ?? reader.meta("id");
@@ -85,7 +96,10 @@ export class Primary {
     return this.#hashed!.epoch;
   }
 
-  /** What readers of a scope get, by its `visibilityKey`; undefined where the gateway was not opened with that scope. */
+  /**
+   * What readers of a scope get, by its `visibilityKey`; undefined where the gateway was not opened with that
+   * scope.
+   */
   of(scope: string): ScopeTransfer | undefined {
     const known = this.#scopes.get(scope);
     const gateway = this.#parts.gateway.scopes.get(scope);
@@ -365,13 +379,16 @@ function split(first: string, last: string): NameList {
 /** Changes after which the base moves, and keys of them. */
 const MOST_CHANGES = 1024;
 const MOST_KEYS = 4096;
-/** A state has fewer changes than this, and about as many keys of them; those before are a part of their own. */
+/**
+ * A state has fewer changes than this, and about as many keys of them; those before are a part of their own.
+ */
 const RECENT = 64;
 const RECENT_KEYS = 256;
 
 /**
- * The newest changes of the log. A key that did not change since the base has one version as long as the base stays, so names in use are fetched anew
- * rarely. Changes are kept from the base before on, so that readers can follow when it moves.
+ * The newest changes of the log. A key that did not change since the base has one version as long as the base
+ * stays, so names in use are fetched anew rarely. Changes are kept from the base before on, so that readers
+ * can follow when it moves.
  */
 export class ChangeWindow {
   readonly #reader: Reader;

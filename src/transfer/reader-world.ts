@@ -66,7 +66,10 @@ const NO_CLAIMS: readonly AddressClaim[] = [];
 /** Namespaces that count as existing before the list of them is there: a first query need not wait for it. */
 const MOST_GUESSES = 4;
 
-/** Answers from parts that are fetched when a query first needs them. A name that does not exist is denied from lists of what does. */
+/**
+ * Answers from parts that are fetched when a query first needs them. A name that does not exist is denied
+ * from lists of what does.
+ */
 export class ReaderWorld extends ZoneWorld<LoadedKey> {
   /** Whether parts count that are known to be old. */
   acceptsOld = false;
@@ -136,7 +139,9 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     return claimsIn(text).filter(({ clusterId }) => this.clusters.has(clusterId));
   }
 
-  /** Whether a key may have names, as far as lists say; what to fetch first, where they have to be fetched. */
+  /**
+   * Whether a key may have names, as far as lists say; what to fetch first, where they have to be fetched.
+   */
   #mayExist(planned: PlannedTree, namespace: string, label: string): boolean | Missing {
     const { changes } = this.#parts;
     if (this.context.hosts.has(`${namespace}/${label}`)) return true;
@@ -207,7 +212,10 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     return found.clusters.every((one) => this.clusters.has(one)) ? found : { missing: NEWER_STATE };
   }
 
-  /** The clusters that have something in the part that was fetched last: one that leaves names no key of what it had. */
+  /**
+   * The clusters that have something in the part that was fetched last: one that leaves names no key of what
+   * it had.
+   */
   #clustersOf(kind: PartKind, of: PartName["of"]): Iterable<string> | undefined {
     return this.#parts.peek<{ readonly clusters: Iterable<string> }>(idOf(kind, of))?.clusters;
   }

@@ -10,9 +10,10 @@ export interface Attempt {
 const PATIENCE = 0.25;
 
 /**
- * Knows how old what is answered from is, and which query may request a newer state. An attempt is marked by times alone: in Workers a promise of
- * one request must not be awaited by another one, since it never settles when the first is cancelled (Cloudflare, "Errors
- * and exceptions", cross-request promises). All times are those of one clock; where it is set back, differences count.
+ * Knows how old what is answered from is, and which query may request a newer state. An attempt is marked by
+ * times alone: in Workers a promise of one request must not be awaited by another one, since it never settles
+ * when the first is cancelled (Cloudflare, "Errors and exceptions", cross-request promises). All times are
+ * those of one clock; where it is set back, differences count.
  */
 export class RefreshSchedule {
   readonly #policy: RefreshPolicy;
@@ -49,7 +50,10 @@ export class RefreshSchedule {
     return Math.abs(now - this.#failedAt) < this.#retryIn;
   }
 
-  /** Whether a query may refresh now. A waiting query refreshes as well if an attempt has not moved for a while. */
+  /**
+   * Whether a query may refresh now. A waiting query refreshes as well if an attempt has not moved for a
+   * while.
+   */
   mayAsk(now: number, waits: boolean): boolean {
     if (this.isBackingOff(now)) return false;
     const attempt = this.#attempt;
@@ -81,7 +85,10 @@ export class RefreshSchedule {
     this.#refreshAfter = spread(this.#policy.refresh, this.#random());
   }
 
-  /** @returns the time until the next refresh, in milliseconds; undefined if a query that lost patience refreshes already */
+  /**
+   * @returns the time until the next refresh, in milliseconds; undefined if a query that lost patience
+   * refreshes already
+   */
   failed(attempt: Attempt, now: number): number | undefined {
     if (this.#attempt !== attempt) return undefined;
     this.#attempt = undefined;
@@ -97,15 +104,19 @@ export class RefreshSchedule {
 }
 
 /**
- * When a secondary requests its primary's state, in DNS's own words (RFC 1035 section 3.3.13). All in milliseconds.
+ * When a secondary requests its primary's state, in DNS's own words (RFC 1035 section 3.3.13). All in
+ * milliseconds.
  *
- * The bound: what is answered without saying that it is stale was what the primary served at most `limit` ago, because from
- * then on a query waits for the newest state, for `wait` at most. So a change is answered everywhere after `limit` + `wait` =
- * 4 s + 1 s = 5 s, or the answer says that it is stale. The age of a state counts from when the primary said it, however
- * many caches it came through.
+ * The bound: what is answered without saying that it is stale was what the primary served at most `limit`
+ * ago, because from then on a query waits for the newest state, for `wait` at most. So a change is answered
+ * everywhere after `limit` + `wait` = 4 s + 1 s = 5 s, or the answer says that it is stale. The age of a
+ * state counts from when the primary said it, however many caches it came through.
  */
 export interface RefreshPolicy {
-  /** While the state is younger than this, the secondary requests no other. Each time a quarter more or less, so that secondaries do not send requests in step. */
+  /**
+   * While the state is younger than this, the secondary requests no other. Each time a quarter more or less,
+   * so that secondaries do not send requests in step.
+   */
   readonly refresh: number;
   /** From this age on a query waits, and answers say that they are stale where waiting did not help. */
   readonly limit: number;
@@ -117,7 +128,10 @@ export interface RefreshPolicy {
   readonly retry: number;
   /** What `retry` grows to. */
   readonly longestRetry: number;
-  /** How long the primary may take to say its state; before the first generation `firstWait`, where that is longer. */
+  /**
+   * How long the primary may take to say its state; before the first generation `firstWait`, where that is
+   * longer.
+   */
   readonly stateTimeout: number;
   /** How long fetching a part may take. */
   readonly partTimeout: number;

@@ -40,7 +40,10 @@ export interface SecondaryOptions {
   readonly memory: PartMemory;
   /** The scope that the source gives; its view is that of the client. Default: everything. */
   readonly scope?: Visibility;
-  /** The clusters that may push: a status names those of which the primary knows nothing. Default: none is named. */
+  /**
+   * The clusters that may push: a status names those of which the primary knows nothing. Default: none is
+   * named.
+   */
   readonly clusterIds?: readonly string[] | undefined;
   /** Default: `DEFAULT_REFRESH_POLICY`. */
   readonly policy?: RefreshPolicy;
@@ -73,8 +76,9 @@ const SAID_AGAIN = 1000;
 const MOST_GONE = 3;
 
 /**
- * Answers from what a primary compiles, without a database: a part is fetched when a query first needs it, and kept until the primary's log names it. What it
- * answers without saying that it is stale was served by the primary at most `limit` ago (`RefreshPolicy` has the arithmetic).
+ * Answers from what a primary compiles, without a database: a part is fetched when a query first needs it,
+ * and kept until the primary's log names it. What it answers without saying that it is stale was served by
+ * the primary at most `limit` ago (`RefreshPolicy` has the arithmetic).
  *
  *     const fresh = secondary.freshen(Date.now(), (work) => context.waitUntil(work));
  *     if (fresh !== undefined) await fresh;
@@ -117,7 +121,8 @@ export class Secondary implements DohGateway {
   /**
    * To be called before each query is answered; it is cheap. Starts a refresh where one is due.
    * @param now Unix milliseconds
-   * @param background takes work that outlives this query; belongs to the request that the query came with. Default: work just goes on, as it does in a process that lives
+   * @param background takes work that outlives this query; belongs to the request that the query came with.
+   * Default: work just goes on, as it does in a process that lives
    * @returns a promise to await before answering, where what is here is too old. It never rejects.
    */
   freshen(now: number, background: Background = () => {}): Promise<void> | undefined {
@@ -132,7 +137,10 @@ export class Secondary implements DohGateway {
     return undefined;
   }
 
-  /** To be called after a change that the primary acknowledged: the next query waits for a state that has it. @param now Unix milliseconds */
+  /**
+   * To be called after a change that the primary acknowledged: the next query waits for a state that has it.
+   * @param now Unix milliseconds
+   */
   expire(now: number): void {
     this.#changedAt = now;
   }
@@ -179,7 +187,10 @@ export class Secondary implements DohGateway {
     }
   }
 
-  /** Answers a query once what it needs is in memory. Where that cannot be had, from what is there, or with SERVFAIL. */
+  /**
+   * Answers a query once what it needs is in memory. Where that cannot be had, from what is there, or with
+   * SERVFAIL.
+   */
   async #answerLater(query: Uint8Array, client: QueryContext, first: ToFetch): Promise<Answer | undefined> {
     const fromOld = () => {
       const old = this.#tryAnswer(query, client, this.#clock.now(), true);
@@ -269,8 +280,8 @@ export class Secondary implements DohGateway {
   }
 
   /**
-   * Whether a query does better to wait for the newest state: what is here is too old, is older than a change that somebody
-   * here knows of, or leaves nothing to answer.
+   * Whether a query does better to wait for the newest state: what is here is too old, is older than a change
+   * that somebody here knows of, or leaves nothing to answer.
    */
   #isWanting(now: number): boolean {
     const schedule = this.#schedule;
@@ -355,9 +366,14 @@ export class Secondary implements DohGateway {
   }
 }
 
-/** Keys in use that changed and are fetched before a state is answered from; more of them wait for queries. */
+/**
+ * Keys in use that changed and are fetched before a state is answered from; more of them wait for queries.
+ */
 const MOST_FOLLOWED = 64;
-/** How long each may take, in milliseconds: one cluster's large services never hold back the changes of others. */
+/**
+ * How long each may take, in milliseconds: one cluster's large services never hold back the changes of
+ * others.
+ */
 const FOLLOW_TIMEOUT = 300;
 
 /** What a state says that is not known yet. */

@@ -1,6 +1,9 @@
 import { bytesOf, hexOf } from "../database/places.ts";
 
-/** The field of a request for a state with a number that was never used before: the signature of the response covers it. */
+/**
+ * The field of a request for a state with a number that was never used before: the signature of the response
+ * covers it.
+ */
 export const NONCE_FIELD = "clusterset-nonce";
 /** The field of a response with its signature. */
 export const SIGNATURE_FIELD = "clusterset-signature";
@@ -38,7 +41,10 @@ class SignatureError extends Error {
 export class TransferKeys {
   readonly #keys: Promise<readonly HmacKey[]>;
 
-  /** @param secrets the first one signs; all of them verify, so that a secondary may have the next one before the primary has */
+  /**
+   * @param secrets the first one signs; all of them verify, so that a secondary may have the next one before
+   * the primary has
+   */
   constructor(secrets: readonly string[]) {
     this.#keys = Promise.all(
       secrets.map((secret) =>

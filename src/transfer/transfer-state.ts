@@ -24,7 +24,9 @@ export const ClusterState = z.object({
   degraded: z.array(DegradedSince).optional(),
 });
 
-/** Body of the response to `GET /api/v1/transfer/state`. What a newer primary says beside this is left out. */
+/**
+ * Body of the response to `GET /api/v1/transfer/state`. What a newer primary says beside this is left out.
+ */
 export const TransferStateResponse = z.object({
   at: time.meta({ description: "When the primary sent this, by its own clock." }),
   scope: z
@@ -68,8 +70,8 @@ export const TransferStateResponse = z.object({
 });
 
 /**
- * What a primary reports about what it serves. Small, because a reader requests it every second. A source whose primary may have another clock than the
- * reader gives all times by the reader's.
+ * What a primary reports about what it serves. Small, because a reader requests it every second. A source
+ * whose primary may have another clock than the reader gives all times by the reader's.
  */
 export type TransferState = z.infer<typeof TransferStateResponse>;
 

@@ -25,8 +25,9 @@ export interface OpenConnection {
 type Headers = Record<string, string | string[]>;
 
 /**
- * Connects to the API server of a kubeconfig. The kubeconfig and the files that it names are read again for each connection, so a renewed
- * credential counts without a restart. Context and address stay those of the start: a worker that changed them would mix two clusters.
+ * Connects to the API server of a kubeconfig. The kubeconfig and the files that it names are read again for
+ * each connection, so a renewed credential counts without a restart. Context and address stay those of the
+ * start: a worker that changed them would mix two clusters.
  */
 export class ApiConnection {
   readonly #options: KubeconfigOptions;

@@ -76,7 +76,10 @@ function reduceTo(metadata: readonly string[], status: readonly string[]): (obje
   });
 }
 
-/** The name of a resource with its group, as RBAC and kubectl write it: `services`, `serviceexports.multicluster.x-k8s.io`. */
+/**
+ * The name of a resource with its group, as RBAC and kubectl write it: `services`,
+ * `serviceexports.multicluster.x-k8s.io`.
+ */
 export function nameOf({ group, resource }: ApiResource): string {
   return group === "" ? resource : `${resource}.${group}`;
 }

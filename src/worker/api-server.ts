@@ -11,10 +11,15 @@ export class ApiError extends Error {
   readonly status: number;
   /** Causes of the Status object, such as `NamespaceTerminating`. */
   readonly causes: readonly string[];
-  /** Milliseconds after which the API server wants the request again: 429 of its priority and fairness, or a 5xx that says so. */
+  /**
+   * Milliseconds after which the API server wants the request again: 429 of its priority and fairness, or a
+   * 5xx that says so.
+   */
   readonly retryAfter: number | undefined;
 
-  /** @param text the answer: the API server explains errors in a Status object; proxies in front of it do not */
+  /**
+   * @param text the answer: the API server explains errors in a Status object; proxies in front of it do not
+   */
   constructor(what: string, status: number, text: string, retryAfter?: number) {
     const { message, causes } = readStatus(text);
     super(`${what}: ${status} ${message}`);
@@ -59,7 +64,10 @@ const JSON_TYPE = "application/json";
 const PAGE_SIZE = 500;
 const REQUEST_TIMEOUT = 60_000;
 const MOST_BYTES = 256 * 1024 * 1024;
-/** Milliseconds after which a connection is opened anew: tokens and certificates of a pod change while it runs. */
+/**
+ * Milliseconds after which a connection is opened anew: tokens and certificates of a pod change while it
+ * runs.
+ */
 const CONNECTED_FOR = 60_000;
 /** Seconds that are waited at most, whatever the API server says. */
 const LONGEST_WAIT = 60;
@@ -130,8 +138,9 @@ export class ApiServer {
   }
 
   /**
-   * Watches a resource from a version on, with bookmarks, so that a quiet resource does not fall behind etcd's compaction. Resolves when the API
-   * server has accepted the watch, to its events. They end with the stream, and with a `TimeoutError` after 30 silent seconds.
+   * Watches a resource from a version on, with bookmarks, so that a quiet resource does not fall behind
+   * etcd's compaction. Resolves when the API server has accepted the watch, to its events. They end with the
+   * stream, and with a `TimeoutError` after 30 silent seconds.
    */
   watch(path: string, from: string, accept: string, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>> {
     return this.#use(async (dispatcher) => {

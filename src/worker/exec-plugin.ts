@@ -52,7 +52,10 @@ export class ExecPlugin {
     return this.#running;
   }
 
-  /** The API server rejected a credential: the plugin runs again before the next request, unless it already has. */
+  /**
+   * The API server rejected a credential: the plugin runs again before the next request, unless it already
+   * has.
+   */
   reject(credential: PluginCredential): void {
     if (this.#held?.credential === credential) this.#held = undefined;
   }

@@ -63,7 +63,10 @@ function nextStepOf(code: string, status: number): readonly [Remedy, string] {
   return ["soon", "trying again"];
 }
 
-/** The error for a response that is not a 2xx; the message has the next step. @param name the gateway as messages show it */
+/**
+ * The error for a response that is not a 2xx; the message has the next step.
+ * @param name the gateway as messages show it
+ */
 export function rejectionOf(name: string, status: number, text: string, retryAfter: number): GatewayError {
   let code = `HTTP_${status}`;
   let message = text.slice(0, 200);
@@ -93,7 +96,10 @@ interface CertificateFailure {
   readonly message: string;
 }
 
-/** OpenSSL's names for a chain that does not end at a trusted certificate, as Node.js has them in `error.code`. */
+/**
+ * OpenSSL's names for a chain that does not end at a trusted certificate, as Node.js has them in
+ * `error.code`.
+ */
 const UNTRUSTED: ReadonlySet<unknown> = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -105,8 +111,10 @@ const UNTRUSTED: ReadonlySet<unknown> = new Set([
 const LOOK_TIMEOUT = 5000;
 
 /**
- * Explains why a client rejects the certificate of a gateway; undefined if that is not the cause of the failure.
- * @param origin of the gateway; the function connects to it once more to read the certificate, and sends nothing there
+ * Explains why a client rejects the certificate of a gateway; undefined if that is not the cause of the
+ * failure.
+ * @param origin of the gateway; the function connects to it once more to read the certificate, and sends
+ * nothing there
  * @param hasCa whether `--ca-file` is given
  * @param serverName the name that the certificate should have had. Default: that of the address
  */
@@ -160,7 +168,8 @@ function lookAt(origin: string): Promise<DetailedPeerCertificate | undefined> {
       port: port === "" ? 443 : Number(port),
       // Server names are no IP addresses (RFC 6066 section 3).
       ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
-      // Only to read the certificate that a checked connection has just rejected: nothing is sent, and no answer is used.
+      // Only to read the certificate that a checked connection has just rejected: nothing is sent, and no
+      // answer is used.
       rejectUnauthorized: false,
       timeout: LOOK_TIMEOUT,
     });

@@ -22,13 +22,19 @@ export interface RequestTerms {
 export interface GatewayOptions {
   /** Base URL of the gateway, without `/api/v1`. */
   readonly gateway: string;
-  /** The cluster's bearer token, or a function that reads it again: a mounted Secret changes while the worker runs. */
+  /**
+   * The cluster's bearer token, or a function that reads it again: a mounted Secret changes while the worker
+   * runs.
+   */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   /** Reads the cluster's client certificate and key in PEM again. */
   readonly clientCertificate?: (() => Promise<ClientCertificate>) | undefined;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string | undefined;
-  /** What the worker reads, by its name (docs/reference/push-api.md): a gateway rejects all but the one that holds the lease. Default: it has none. */
+  /**
+   * What the worker reads, by its name (docs/reference/push-api.md): a gateway rejects all but the one that
+   * holds the lease. Default: it has none.
+   */
   readonly instance?: (() => string | undefined) | undefined;
 }
 
@@ -84,7 +90,8 @@ export class GatewayRequests {
   /**
    * Sends a full snapshot.
    * @returns its generation
-   * @param after the newest generation that is known: a gateway that holds a newer one rejects it. Default: whatever is held is replaced
+   * @param after the newest generation that is known: a gateway that holds a newer one rejects it. Default:
+   * whatever is held is replaced
    * @throws {GatewayError}
    */
   async replace(
@@ -135,7 +142,8 @@ export class GatewayRequests {
   }
 
   /**
-   * Opens the stream of the cluster's desired state. One that is silent for half of the cluster's lease is an error.
+   * Opens the stream of the cluster's desired state. One that is silent for half of the cluster's lease is an
+   * error.
    * @param after the position to resume from
    * @throws {GatewayError}
    */
@@ -203,7 +211,11 @@ export class GatewayRequests {
     return this.#read(await this.#send({ ...request, signal }));
   }
 
-  /** Sends a request with the worker's credential, and counts it. @returns the body of the answer @throws {GatewayError} also for an answer that is not a 2xx */
+  /**
+   * Sends a request with the worker's credential, and counts it.
+   * @returns the body of the answer
+   * @throws {GatewayError} also for an answer that is not a 2xx
+   */
   async #send({ type, content, isCompressed, bytes: _, ...request }: GatewayRequest) {
     const headers: Record<string, string> = {};
     if (type !== undefined) headers["content-type"] = type;
@@ -250,7 +262,8 @@ export class GatewayRequests {
     const { ca } = this.#options;
     return openDispatcher(new URL(this.#origin), {
       connections: 2,
-      // One request at a time gains nothing from HTTP/2: over HTTP/1.1 it is at the gateway's route 0.2 ms sooner.
+      // One request at a time gains nothing from HTTP/2: over HTTP/1.1 it is at the gateway's route 0.2 ms
+      // sooner.
       allowH2: false,
       tls: { ca, ...this.#shown },
       timeout: 10_000,
@@ -309,16 +322,17 @@ const SHORTEST = 5_000;
 const SMALL_BODY = 256 * 1024;
 
 /**
- * Milliseconds after which a request counts as lost. Where packets get lost without a word, no other sign comes: a lease is renewed after a third of it,
- * so that a third is left for another attempt, on another connection.
+ * Milliseconds after which a request counts as lost. Where packets get lost without a word, no other sign
+ * comes: a lease is renewed after a third of it, so that a third is left for another attempt, on another
+ * connection.
  */
 export function requestLimit(leaseSeconds: number, bodyBytes: number): number {
   return bodyBytes > SMALL_BODY ? LONGEST : between((leaseSeconds * 1000) / 3);
 }
 
 /**
- * Milliseconds after which a silent stream of the desired state counts as lost. The gateway writes leases at least every third of the shortest one, and
- * the reader's own is among them.
+ * Milliseconds after which a silent stream of the desired state counts as lost. The gateway writes leases at
+ * least every third of the shortest one, and the reader's own is among them.
  */
 export function silenceLimit(leaseSeconds: number): number {
   return between((leaseSeconds * 1000) / 2);
@@ -345,7 +359,8 @@ const BLOCK_BYTES = 64 * 1024;
 const MOST_RATIO = 150;
 
 /**
- * Writes lines as a body, compressed if that makes it smaller. Lines are written one after the other: only what is sent is in the memory.
+ * Writes lines as a body, compressed if that makes it smaller. Lines are written one after the other: only
+ * what is sent is in the memory.
  * @param lines called again if they are sent as they are
  */
 async function packLines(lines: () => Iterable<Uint8Array>): Promise<SentBody> {

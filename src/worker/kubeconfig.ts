@@ -106,13 +106,15 @@ interface KubeconfigFile {
 /**
  * What kubectl would talk to, by the rules of client-go's `clientcmd`:
  * - Missing and empty files do not count.
- * - The first file that has a `current-context` sets it, and the first one that has a cluster, a context or a user of a name sets all of it.
+ * - The first file that has a `current-context` sets it, and the first one that has a cluster, a context or a
+ *   user of a name sets all of it.
  * - A relative file name is relative to its kubeconfig, and so is a command with a slash.
  * - The service account of the pod counts if the files have nothing.
  * - Credentials are sent over HTTPS alone.
  *
- * Where kubectl falls back to the pod or to localhost:8080 although a file has clusters, it would talk to another cluster than the one that was
- * meant. That is an error here: files without a chosen context, and a context whose cluster or user is missing.
+ * Where kubectl falls back to the pod or to localhost:8080 although a file has clusters, it would talk to
+ * another cluster than the one that was meant. That is an error here: files without a chosen context, and a
+ * context whose cluster or user is missing.
  * @throws {SourceError} `KUBECONFIG_INVALID`
  */
 export function readKubeconfig(options: KubeconfigOptions, places: KubeconfigPlaces): Kubeconfig {
@@ -169,7 +171,9 @@ export function readKubeconfig(options: KubeconfigOptions, places: KubeconfigPla
   };
 }
 
-/** Reads the files that count: that of `--kubeconfig` alone, else those of KUBECONFIG, else ~/.kube/config. */
+/**
+ * Reads the files that count: that of `--kubeconfig` alone, else those of KUBECONFIG, else ~/.kube/config.
+ */
 function readFiles({ kubeconfig }: KubeconfigOptions, { variables }: KubeconfigPlaces): KubeconfigFile[] {
   if (kubeconfig !== undefined) {
     const file = readFile(kubeconfig);

@@ -1,8 +1,9 @@
 import { type Document, type ParsedNode, parseAllDocuments, type ScalarTag } from "yaml";
 
 /**
- * Reads YAML as kubectl and client-go do: by YAML 1.1 as sigs.k8s.io/yaml has it, which is stricter in places. `yes`, `on` and `y` are true, `0120` is 80; what looks like a
- * date or `1:30` is text; infinity and NaN, which JSON does not have, are errors.
+ * Reads YAML as kubectl and client-go do: by YAML 1.1 as sigs.k8s.io/yaml has it, which is stricter in
+ * places. `yes`, `on` and `y` are true, `0120` is 80; what looks like a date or `1:30` is text; infinity and
+ * NaN, which JSON does not have, are errors.
  */
 export function parseKubernetesYaml(
   text: string,
@@ -71,7 +72,10 @@ const NO_JSON: ScalarTag = {
 /** Far more uses of one anchor than any manifest or kubeconfig has, and far fewer than exhaust memory. */
 const MOST_ALIASES = 10_000;
 
-/** The value of a document. @throws {Error} for an alias without an anchor or with too many uses, and for a merge key without a mapping */
+/**
+ * The value of a document.
+ * @throws {Error} for an alias without an anchor or with too many uses, and for a merge key without a mapping
+ */
 export function toValue(document: Document.Parsed<ParsedNode> | undefined): unknown {
   return document?.toJS({ maxAliasCount: MOST_ALIASES });
 }

@@ -86,14 +86,18 @@ export class KubernetesSource implements ObjectSource {
   }
 
   /**
-   * A resource that is listed again does not count as missing: its objects stay as they were last reported until the new list is whole, and
-   * then change in one turn. What exists in all lists, old and new, is in every state meanwhile, as with the informers of any controller.
+   * A resource that is listed again does not count as missing: its objects stay as they were last reported
+   * until the new list is whole, and then change in one turn. What exists in all lists, old and new, is in
+   * every state meanwhile, as with the informers of any controller.
    */
   get complete(): boolean {
     return this.#feeds.every(({ synced }) => synced);
   }
 
-  /** The version in which a resource is read, such as `v1beta1` of `serviceimports`; undefined if it is not served. */
+  /**
+   * The version in which a resource is read, such as `v1beta1` of `serviceimports`; undefined if it is not
+   * served.
+   */
   versionOf(resource: string, group: string): string | undefined {
     return this.#feeds.find((feed) => feed.resource.resource === resource && feed.resource.group === group)
       ?.version;

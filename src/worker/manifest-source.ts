@@ -21,13 +21,17 @@ interface ManifestSourceOptions {
   readonly allowBroken?: boolean | undefined;
 }
 
-/** Milliseconds between two reads of the directory: at least the first, up to the second so much that reading takes a fiftieth of the time. */
+/**
+ * Milliseconds between two reads of the directory: at least the first, up to the second so much that reading
+ * takes a fiftieth of the time.
+ */
 const POLL = { least: 500, most: 5000, times: 50 };
 
 /**
- * A directory of manifests as a cluster's objects. Before every file was read whole once it reports none: what a broken file has is not known, and a
- * state without it would remove it from the gateways. Later the last good content of a broken file counts. The source reads the directory again and
- * again, since network and container file systems do not report changes.
+ * A directory of manifests as a cluster's objects. Before every file was read whole once it reports none:
+ * what a broken file has is not known, and a state without it would remove it from the gateways. Later the
+ * last good content of a broken file counts. The source reads the directory again and again, since network
+ * and container file systems do not report changes.
  */
 export class ManifestSource implements ObjectSource {
   complete = false;

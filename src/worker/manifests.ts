@@ -17,7 +17,10 @@ interface Manifests {
   /** One object of each identity, sorted by file and line, with the namespaces that objects imply. */
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
-  /** The kind of each object that a snapshot does not use, as `Deployment (apps/v1)`; also kustomization files. */
+  /**
+   * The kind of each object that a snapshot does not use, as `Deployment (apps/v1)`; also kustomization
+   * files.
+   */
   readonly ignored: readonly string[];
 }
 
@@ -26,11 +29,17 @@ const MOST_BYTES = 64 * 1024 * 1024;
 interface KnownFile extends ManifestFile {
   /** Changes with the content. */
   readonly signature: string;
-  /** Whether the last read found another signature. The next read takes the content: an editor writes several times for one save. */
+  /**
+   * Whether the last read found another signature. The next read takes the content: an editor writes several
+   * times for one save.
+   */
   readonly isChanging?: boolean;
 }
 
-/** A directory of manifests for repeated reads: every *.yaml, *.yml and *.json file below it that is not hidden. Unchanged files are not read again. */
+/**
+ * A directory of manifests for repeated reads: every *.yaml, *.yml and *.json file below it that is not
+ * hidden. Unchanged files are not read again.
+ */
 export class ManifestDirectory {
   readonly #directory: string;
   #files = new Map<string, KnownFile>();
@@ -40,8 +49,8 @@ export class ManifestDirectory {
   }
 
   /**
-   * The current content. An unreadable part becomes a problem with file, line and column, and all other parts count. For a broken or unreadable file the
-   * last good content counts, in addition to its problems.
+   * The current content. An unreadable part becomes a problem with file, line and column, and all other parts
+   * count. For a broken or unreadable file the last good content counts, in addition to its problems.
    * @throws the error of node:fs if the directory itself cannot be read.
    */
   async read(): Promise<Manifests> {
@@ -154,8 +163,8 @@ function combine(files: readonly ManifestFile[]): Manifests {
 }
 
 /**
- * Endpoints of Services without a selector. A cluster makes EndpointSlices of them (Kubernetes, EndpointSlices, "EndpointSlice mirroring");
- * here they are a problem if there is no slice.
+ * Endpoints of Services without a selector. A cluster makes EndpointSlices of them (Kubernetes,
+ * EndpointSlices, "EndpointSlice mirroring"); here they are a problem if there is no slice.
  */
 function* findUnreadEndpoints(
   files: readonly ManifestFile[],
@@ -212,9 +221,10 @@ interface ManifestFile {
 }
 
 /**
- * Reads the text of a manifest file: YAML documents or JSON values, `List` objects as their items. Items without a kind, as the API server
- * returns them, have that of their list. Objects of kinds that a snapshot does not use are left out, with a problem if the kind is probably
- * misspelt. A syntax error breaks the whole file, so that an unfinished edit never counts.
+ * Reads the text of a manifest file: YAML documents or JSON values, `List` objects as their items. Items
+ * without a kind, as the API server returns them, have that of their list. Objects of kinds that a snapshot
+ * does not use are left out, with a problem if the kind is probably misspelt. A syntax error breaks the whole
+ * file, so that an unfinished edit never counts.
  */
 export function parseManifestFile(file: string, text: string): ManifestFile {
   const lines = new LineCounter();
@@ -293,8 +303,8 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
 }
 
 /**
- * The JSON values of a text, one after the other, as `jq .items[]` writes them; any other text, such as YAML documents, is one part. Inside a value JSON has no two braces
- * with nothing but a line break between them.
+ * The JSON values of a text, one after the other, as `jq .items[]` writes them; any other text, such as YAML
+ * documents, is one part. Inside a value JSON has no two braces with nothing but a line break between them.
  */
 function splitJson(text: string): { start: number; part: string }[] {
   if (!/^\s*\{/.test(text) || /^---/m.test(text)) return [{ start: 0, part: text }];

@@ -44,11 +44,20 @@ export interface SourceListener {
 
 /** A source of a cluster's objects. */
 export interface ObjectSource {
-  /** Whether the reported objects are a whole state of the cluster: false until all resources were listed once. */
+  /**
+   * Whether the reported objects are a whole state of the cluster: false until all resources were listed
+   * once.
+   */
   readonly complete: boolean;
-  /** When the source last confirmed that the reported objects are current, by `performance.now()`; undefined before the first time. */
+  /**
+   * When the source last confirmed that the reported objects are current, by `performance.now()`; undefined
+   * before the first time.
+   */
   lastConfirmed(now: number): number | undefined;
-  /** What keeps the source from reading all of its objects at `now` (`performance.now()`); empty if nothing does. */
+  /**
+   * What keeps the source from reading all of its objects at `now` (`performance.now()`); empty if nothing
+   * does.
+   */
   problems(now: number): readonly SourceProblem[];
   /** Reports the objects and their changes; resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>;

@@ -7,7 +7,9 @@ export interface BackoffLimits {
   readonly most: number;
 }
 
-/** The pause before the next attempt after `failures` (from 1) in a row: doubled each time, half of it random. */
+/**
+ * The pause before the next attempt after `failures` (from 1) in a row: doubled each time, half of it random.
+ */
 export function backoffPause(failures: number, { first, most }: BackoffLimits): number {
   const full = Math.min(most, first * 2 ** Math.min(failures - 1, 30));
   return (full * (1 + Math.random())) / 2;
@@ -35,7 +37,10 @@ export class Wakeup {
     this.#woken.resolve(undefined);
   }
 
-  /** Waits until woken, aborted, or `milliseconds` (Infinity for no limit) are over; callers look again for what they wait for. */
+  /**
+   * Waits until woken, aborted, or `milliseconds` (Infinity for no limit) are over; callers look again for
+   * what they wait for.
+   */
   async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = this.#woken;
     const timer = setTimeout(resolve, Math.min(milliseconds, LONGEST_PAUSE));
@@ -76,8 +81,8 @@ export class Budget {
 }
 
 /**
- * The failures of one resource since it last worked. They become a problem after a while, since an API server may restart; and so does another
- * code, since a starting one forbids for a moment what it allows.
+ * The failures of one resource since it last worked. They become a problem after a while, since an API server
+ * may restart; and so does another code, since a starting one forbids for a moment what it allows.
  */
 export class Failures {
   readonly #problemAfter: number;
@@ -103,7 +108,9 @@ export class Failures {
     this.#other = undefined;
   }
 
-  /** What is wrong at `now`, with the begin of all failures; undefined if nothing is, or not for long enough. */
+  /**
+   * What is wrong at `now`, with the begin of all failures; undefined if nothing is, or not for long enough.
+   */
   problem(now: number): SourceProblem | undefined {
     if (this.#since === undefined || now - this.#since < this.#problemAfter) return undefined;
     if (this.#other !== undefined && now - this.#other.since >= this.#problemAfter) {

@@ -16,7 +16,10 @@ export interface PushClientOptions extends GatewayOptions {
   readonly logger: SyncLogger;
   /** Whether the last pushed state is known to be current, so that the lease may be renewed. */
   readonly isCurrent: () => boolean;
-  /** What the worker reports of itself with each request. Default: nothing. `changed` says that it may be something else. */
+  /**
+   * What the worker reports of itself with each request. Default: nothing. `changed` says that it may be
+   * something else.
+   */
   readonly degraded?: () => readonly Degradation[];
   /** Pauses after transient failures. Default 500 ms to 15 s. */
   readonly backoff?: BackoffLimits | undefined;
@@ -30,7 +33,9 @@ export interface PushClientOptions extends GatewayOptions {
 export interface PushStatus {
   /** Scheme, host and path of the gateway. */
   readonly gateway: string;
-  /** Seconds until the lease there expires; negative after that, undefined before the first acknowledgement. */
+  /**
+   * Seconds until the lease there expires; negative after that, undefined before the first acknowledgement.
+   */
   readonly leaseSeconds: number | undefined;
   /** By method and result: `PUT 200`. */
   readonly requests: ReadonlyMap<string, number>;
@@ -65,9 +70,9 @@ const ATTEMPTS_ONCE = 5;
 const BUDGET = { perSecond: 40, burst: 100 };
 
 /**
- * Pushes a cluster's state to one gateway and keeps the cluster's lease there. The first push is all of it; then the client pushes what
- * changed since the last acknowledgement, and all of it again if the gateway has another generation. It pushes a change at once; it combines
- * changes during a push into the next one.
+ * Pushes a cluster's state to one gateway and keeps the cluster's lease there. The first push is all of it;
+ * then the client pushes what changed since the last acknowledgement, and all of it again if the gateway has
+ * another generation. It pushes a change at once; it combines changes during a push into the next one.
  */
 export class PushClient {
   readonly #options: PushClientOptions;
@@ -78,8 +83,9 @@ export class PushClient {
   #clusterId: string | undefined;
   #acknowledged: Acknowledged | undefined;
   /**
-   * The newest generation of that cluster that the gateway named. A request that comes late, after newer ones, replaces none of them. A refusal never makes it smaller: of gateways
-   * with one address, one may be behind.
+   * The newest generation of that cluster that the gateway named. A request that comes late, after newer
+   * ones, replaces none of them. A refusal never makes it smaller: of gateways with one address, one may be
+   * behind.
    */
   #known: number | undefined;
   /** When the last lease began, whatever the gateway has of the cluster now. */
@@ -128,7 +134,10 @@ export class PushClient {
     };
   }
 
-  /** Keeps the gateway current until the signal aborts. Refreshes the source when a push could start, not for each change. */
+  /**
+   * Keeps the gateway current until the signal aborts. Refreshes the source when a push could start, not for
+   * each change.
+   */
   async run(source: PushSource, signal: AbortSignal): Promise<void> {
     const { state } = source;
     state.follow((...change) => this.#unsent.follow(...change));
@@ -181,7 +190,8 @@ export class PushClient {
     if (spent > 0) return spent;
     const push = this.#untilPush(source, now);
     const renewal = this.#untilRenewal(now);
-    // A push renews the lease, too: only after one that failed the renewal comes first, and then the push, since renewals may fail where pushes do not.
+    // A push renews the lease, too: only after one that failed the renewal comes first, and then the push,
+    // since renewals may fail where pushes do not.
     const isRenewalFirst = renewal === 0 && this.#hasFailedPush && this.#last === "push";
     if (push === 0 && !(isRenewalFirst && this.#options.isCurrent())) return "push";
     if (renewal > 0) return Math.min(push, renewal);
@@ -272,7 +282,10 @@ export class PushClient {
     if (isAgain) this.#options.logger.info(fields, "lease renewed again");
   }
 
-  /** Renews the lease of what this cluster's worker pushed before it was started anew, if the gateway still answers from it. */
+  /**
+   * Renews the lease of what this cluster's worker pushed before it was started anew, if the gateway still
+   * answers from it.
+   */
   async #renewHeld(signal: AbortSignal): Promise<void> {
     const clusterId = this.#clusterId!;
     // Without an instance the state could be that of another cluster.
@@ -289,7 +302,10 @@ export class PushClient {
     }
   }
 
-  /** Sends a request and takes its acknowledgement. Returns the generation. @param renewed of a renewal: what is renewed */
+  /**
+   * Sends a request and takes its acknowledgement. Returns the generation.
+   * @param renewed of a renewal: what is renewed
+   */
   async #acknowledge(
     clusterId: string,
     send: (terms: RequestTerms) => Promise<number>,
@@ -375,8 +391,8 @@ function newestOf(one: number | undefined, other: number | undefined): number | 
 }
 
 /**
- * The entries of a state that changed since a gateway had it all, each as the gateway has it. A change and what is sent of it cost the same
- * at any size of the state.
+ * The entries of a state that changed since a gateway had it all, each as the gateway has it. A change and
+ * what is sent of it cost the same at any size of the state.
  */
 class UnsentChanges {
   /** By part and key; `before` is undefined where the gateway has no entry. */
@@ -390,7 +406,10 @@ class UnsentChanges {
     else if (held.before === after) this.#changes.delete(id);
   };
 
-  /** The smallest patch that gives the gateway the state as it is now; undefined if it has that. Forgets entries that are as before. */
+  /**
+   * The smallest patch that gives the gateway the state as it is now; undefined if it has that. Forgets
+   * entries that are as before.
+   */
   toPatch(state: ExtractedState): SnapshotPatch | undefined {
     const patch: Record<string, unknown> = {};
     for (const [id, { part, key, before }] of this.#changes) {

@@ -40,8 +40,9 @@ interface FeedContext {
 }
 
 /**
- * One resource of an API server, kept current: a list, then watches that go on where the one before ended. After an error the feed tries again
- * with a growing pause. Objects stay reported until a complete new list lacks them, in any version of the API group.
+ * One resource of an API server, kept current: a list, then watches that go on where the one before ended.
+ * After an error the feed tries again with a growing pause. Objects stay reported until a complete new list
+ * lacks them, in any version of the API group.
  */
 export class ResourceFeed {
   readonly resource: ApiResource;
@@ -49,7 +50,10 @@ export class ResourceFeed {
   synced = false;
   /** The version that the feed reads; undefined if none. */
   version: string | undefined;
-  /** When the API server last confirmed the reported objects, by `performance.now()`; undefined if nothing is served. */
+  /**
+   * When the API server last confirmed the reported objects, by `performance.now()`; undefined if nothing is
+   * served.
+   */
   confirmedAt: number | undefined;
   /** Failures since the API server last accepted the feed's watch. */
   readonly failures: Failures;
@@ -205,7 +209,8 @@ export class ResourceFeed {
     this.#failedAt = now;
     const status = cause instanceof ApiError ? cause.status : undefined;
     this.#refusals = status !== undefined && !UNRELATED.has(status) ? this.#refusals + 1 : 0;
-    // A resource version that the API server does not know, for example after a restored backup, would always fail.
+    // A resource version that the API server does not know, for example after a restored backup, would
+    // always fail.
     if (this.#refusals >= REFUSALS_UNTIL_RELIST) this.#from = "";
     const error = explainFailure(this.resource, cause, api.connection.identity);
     const fields = { resource, group, code: error.code, failures: this.#failures };

@@ -52,9 +52,15 @@ export interface SyncWorkerOptions extends Pick<GatewayOptions, "token" | "clien
   readonly leaseSeconds?: number;
   /** How long the worker renews leases without an answer of the API server, in seconds. Default 900. */
   readonly staleAfterSeconds?: number | undefined;
-  /** The name of what the worker reads, which another worker with this cluster id must have, too. Default: that of the cluster, or of host and folder; none for manifests with `once`. */
+  /**
+   * The name of what the worker reads, which another worker with this cluster id must have, too. Default:
+   * that of the cluster, or of host and folder; none for manifests with `once`.
+   */
   readonly instance?: string | undefined;
-  /** Whether ClusterProperties are read although the cluster id is given: the follower needs them. Default false. */
+  /**
+   * Whether ClusterProperties are read although the cluster id is given: the follower needs them. Default
+   * false.
+   */
   readonly readsClusterProperties?: boolean;
   /** Gets every object, too: the control plane reads the cluster by the same watches. */
   readonly follower?: Pick<SourceListener, "upsert" | "delete" | "changed"> | undefined;
@@ -285,8 +291,9 @@ function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () =>
 }
 
 /**
- * The name of a cluster: the same for every worker that reads it, wherever and whenever it runs. It comes from the UID of the namespace
- * kube-system (KEP-2149), or, where that is not to be seen, from that of the Service default/kubernetes.
+ * The name of a cluster: the same for every worker that reads it, wherever and whenever it runs. It comes
+ * from the UID of the namespace kube-system (KEP-2149), or, where that is not to be seen, from that of the
+ * Service default/kubernetes.
  */
 export class ClusterInstance {
   #kubeSystem: string | undefined;

@@ -13,7 +13,9 @@ interface FrameTables {
   /** Tree 0 is the clusterset's. */
   readonly trees: readonly Tree[];
   readonly zones: readonly Zone[];
-  /** Cluster ids in the order of view indices; then localities of clients outside, named by `localityView`. */
+  /**
+   * Cluster ids in the order of view indices; then localities of clients outside, named by `localityView`.
+   */
   readonly views: readonly string[];
   /** Clusters whose lease expired: exports name them, and nothing depends on their leases. */
   readonly lapsed?: readonly string[];
@@ -66,15 +68,18 @@ export class Frame {
   }
 
   /**
-   * The index of the view of a source cluster or a locality. A cluster that is not known has the view of clusters that are not live, if there
-   * is one; otherwise -1.
+   * The index of the view of a source cluster or a locality. A cluster that is not known has the view of
+   * clusters that are not live, if there is one; otherwise -1.
    */
   viewOf(clusterId: string | undefined): number {
     if (clusterId === undefined) return -1;
     return this.#viewIndex.get(clusterId) ?? (isLocalityView(clusterId) ? -1 : this.#absentView);
   }
 
-  /** The name of a view, by its index. Undefined for index -1, which an array would look up as the property "-1": that costs a tenth of an answer. */
+  /**
+   * The name of a view, by its index. Undefined for index -1, which an array would look up as the property
+   * "-1": that costs a tenth of an answer.
+   */
   viewName(view: number): string | undefined {
     return view < 0 ? undefined : this.views[view];
   }
@@ -91,7 +96,10 @@ export function isTreeOf({ tree, treeByView }: Zone, wanted: number): boolean {
   return tree === wanted || [...treeByView.values()].includes(wanted);
 }
 
-/** The region and zone of a client outside every cluster, with the values of nodes' labels (`topology.kubernetes.io/region` and `/zone`). */
+/**
+ * The region and zone of a client outside every cluster, with the values of nodes' labels
+ * (`topology.kubernetes.io/region` and `/zone`).
+ */
 export interface Locality {
   readonly region: string;
   readonly zone?: string | undefined;

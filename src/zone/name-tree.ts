@@ -23,7 +23,10 @@ export interface NameNode {
   variants: ReadonlyMap<number, RecordSets>;
 }
 
-/** Collects the names of a key with their RRsets. A node is an index; views and lease groups get their index when they are used first. */
+/**
+ * Collects the names of a key with their RRsets. A node is an index; views and lease groups get their index
+ * when they are used first.
+ */
 export class NameTree {
   readonly trees: readonly TreeKey[];
   /** The apexes of the trees come first. */
@@ -71,7 +74,10 @@ export class NameTree {
     return group;
   }
 
-  /** The node of a name below `parent`, added if it is new. @param run the labels in between, joined by dots; names in between get no node */
+  /**
+   * The node of a name below `parent`, added if it is new.
+   * @param run the labels in between, joined by dots; names in between get no node
+   */
   child(parent: number, run: string): number {
     const above = this.nodes[parent]!;
     const node = nodeOf(above.tree, above.text === "" ? run : `${run}.${above.text}`);
@@ -108,7 +114,10 @@ function nodeOf(tree: number, text: string): NameNode {
   return { tree, text, folded: text.toLowerCase(), sets: undefined, variants: NO_VARIANTS };
 }
 
-/** The index of a value in a table, to which it is added when it is used first. @throws {CapacityError} if the table is full */
+/**
+ * The index of a value in a table, to which it is added when it is used first.
+ * @throws {CapacityError} if the table is full
+ */
 export function intern<Key extends string | number>(into: Map<Key, number>, key: Key, kind: string): number {
   const known = into.get(key);
   if (known !== undefined) return known;
@@ -138,8 +147,8 @@ const SERVICE_DEPTHS = [2];
 const FEDERATION_DEPTHS = [5, 4, 3];
 
 /**
- * How many labels the names of namespaces have, deepest first: `<ns>.svc`; in federation zones `<ns>.<federation>.svc`, with a region and a
- * topology zone behind it or without.
+ * How many labels the names of namespaces have, deepest first: `<ns>.svc`; in federation zones
+ * `<ns>.<federation>.svc`, with a region and a topology zone behind it or without.
  */
 export function stemDepths(tree: TreeKey): readonly number[] {
   return tree.startsWith("federation:") ? FEDERATION_DEPTHS : SERVICE_DEPTHS;

@@ -1,12 +1,13 @@
 import { RecordType } from "../dns/name.ts";
 
 /*
- * Record blocks: the RRsets of one name as bytes, from which answers are copied. Numbers are big-endian, as in DNS.
+ * Record blocks: the RRsets of one name as bytes, from which answers are copied. Numbers are big-endian, as
+ * in DNS.
  *
- *   block    set count u8, sets; if the name's form says so, variant count, variants (view u16, set count u8, sets)
- *   set      type u8, terms u16, count, data: A 4, AAAA 16, SRV 6 bytes each (port u16; where its target's name is, from the start of the record on,
- *            i32); other types: length u16 and RDATA for each
- *   count    u8; if it is 255, the count is in the u16 after it
+ *   block set count u8, sets; if the name's form says so, variant count, variants (view u16, set count u8,
+ *   sets) set type u8, terms u16, count, data: A 4, AAAA 16, SRV 6 bytes each (port u16; where its target's
+ *   name is, from the start of the record on, i32); other types: length u16 and RDATA for each count u8; if
+ *   it is 255, the count is in the u16 after it
  */
 
 /** The mark of a count whose number is in the next two bytes. */

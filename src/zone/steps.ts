@@ -1,4 +1,7 @@
-/** Long work in steps: other work has its turn between two of them (`gateway/clock.ts`, `Turns`). A step may end with something to wait for, which does not fail. */
+/**
+ * Long work in steps: other work has its turn between two of them (`gateway/clock.ts`, `Turns`). A step may
+ * end with something to wait for, which does not fail.
+ */
 export type Steps<Result = void> = Generator<void | Promise<void>, Result>;
 
 /** Items of one step, which takes some 0.1 ms. */

@@ -60,8 +60,8 @@ export function unlessMissing<Found>(find: () => Found): Found | "missing" {
 }
 
 /**
- * What queries are answered from. Views and trees are indices of the frame. Functions that find something throw a `MissingPart` where that is not in
- * memory.
+ * What queries are answered from. Views and trees are indices of the frame. Functions that find something
+ * throw a `MissingPart` where that is not in memory.
  */
 export interface World {
   /** SOA serial (RFC 1035 section 3.3.13). */
@@ -73,7 +73,10 @@ export interface World {
   apex(tree: number): Location;
   /** `ns.dns` of a tree. */
   nameServer(tree: number): Location;
-  /** The terms of names of pods that exist for every address, if a name is where these are; undefined elsewhere. */
+  /**
+   * The terms of names of pods that exist for every address, if a name is where these are; undefined
+   * elsewhere.
+   */
   podNames(zone: Zone, tree: number, name: FoldedName): LeasedTtl | undefined;
   /** The target of the PTR record of an address in a view. */
   ptrTarget(address: Uint8Array, view: number): PtrTarget | undefined;

@@ -11,14 +11,19 @@ import {
   type ZoneOptions,
 } from "./zone-plan.ts";
 
-/** A tree with what compiling names in it needs: its zones, the canonical one first, which owns PTR targets. */
+/**
+ * A tree with what compiling names in it needs: its zones, the canonical one first, which owns PTR targets.
+ */
 export type PlannedTree = ReturnType<typeof planTrees>[number];
 
-/** What all segments of a generation are compiled with. It depends on settings and clusters, not on services. */
+/**
+ * What all segments of a generation are compiled with. It depends on settings and clusters, not on services.
+ */
 export type ZoneContext = ReturnType<typeof createContext>;
 
 /**
- * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an address is none.
+ * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone, or an
+ * address is none.
  */
 export function createContext(clusters: readonly ZoneCluster[], options: ZoneOptions) {
   const findings: ClusterFinding[] = [];
@@ -59,7 +64,8 @@ function originOf({ region, zone }: Locality): Origin {
 }
 
 /**
- * The trees' hosts, those of one name as one, by the key of their names, `<namespace>/<label left of it>`; those whose names have no namespace are under the empty key.
+ * The trees' hosts, those of one name as one, by the key of their names, `<namespace>/<label left of it>`;
+ * those whose names have no namespace are under the empty key.
  */
 function placeHosts(trees: readonly PlannedTree[], hosts: readonly HostOptions[]) {
   const all = hosts.flatMap(({ name, addresses }) => {
@@ -89,7 +95,10 @@ export function addressOf(address: string): Uint8Array {
   return bytes;
 }
 
-/** @param labels of a relative name, the leftmost first @returns empty without a namespace and a label left of it */
+/**
+ * @param labels of a relative name, the leftmost first
+ * @returns empty without a namespace and a label left of it
+ */
 function keyOf(plan: TreePlan, labels: readonly string[]): string {
   const first = labels.at(-1);
   const isFederation = plan.kind === "federation";

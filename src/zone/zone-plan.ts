@@ -21,7 +21,10 @@ type LocalCluster = ZoneCluster & { readonly zone: ClusterZone };
 export interface FederationZone {
   /** The federation's name, a label. */
   readonly federation: string;
-  /** Internal clients get their own cluster's addresses first; external ones only load balancers, ordered by locality alone. */
+  /**
+   * Internal clients get their own cluster's addresses first; external ones only load balancers, ordered by
+   * locality alone.
+   */
   readonly clients: "internal" | "external";
 }
 
@@ -33,7 +36,8 @@ export type TreePlan = { readonly key: TreeKey } & (
 );
 
 /**
- * Plans the zones with their trees: tree 0 is the clusterset's. A cluster's own zone that cannot be served (its name is invalid or taken) is a finding.
+ * Plans the zones with their trees: tree 0 is the clusterset's. A cluster's own zone that cannot be served
+ * (its name is invalid or taken) is a finding.
  * @throws {NameError} if a configured zone is not a name. @throws {RangeError} if two kinds claim one zone.
  */
 export function planZones(
@@ -164,5 +168,8 @@ export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
   hosts: [],
 };
 
-/** REFRESH, RETRY and EXPIRE of our SOA records in seconds (RFC 1912 section 2.2). They have no effect: the gateway answers no zone transfers. */
+/**
+ * REFRESH, RETRY and EXPIRE of our SOA records in seconds (RFC 1912 section 2.2). They have no effect: the
+ * gateway answers no zone transfers.
+ */
 export const SOA_TIMERS = { refresh: 7200, retry: 1800, expire: 86400 } as const;

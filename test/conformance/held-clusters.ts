@@ -10,7 +10,10 @@ import { acknowledged, pushApi } from "./push-client.ts";
 const NAMESPACE = "conformance";
 const LEASE_SECONDS = 3600;
 
-/** What a host holds, by its push API. A host may answer from a copy that is some seconds behind: each change is waited for. */
+/**
+ * What a host holds, by its push API. A host may answer from a copy that is some seconds behind: each change
+ * is waited for.
+ */
 export class HeldClusters {
   readonly #fetch: Fetch;
   readonly #tokens: ReadonlyMap<string, string>;
@@ -22,7 +25,9 @@ export class HeldClusters {
     this.#tokens = new Map(tokens.map(({ clusterId, token }) => [clusterId, token]));
   }
 
-  /** Lets every cluster leave that is not among these, pushes these, and waits until they are answered from. */
+  /**
+   * Lets every cluster leave that is not among these, pushes these, and waits until they are answered from.
+   */
   async hold(snapshots: readonly ClusterSnapshot[]): Promise<void> {
     const before = this.#mark;
     await this.replace(snapshots, LEASE_SECONDS);

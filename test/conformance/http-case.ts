@@ -3,7 +3,10 @@ import { ErrorResponse } from "../../src/http/openapi/schemas.ts";
 import { decode } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
 
-/** Something that answers requests: an application of this process, or a host behind its sockets. Only path and query of a URL count. */
+/**
+ * Something that answers requests: an application of this process, or a host behind its sockets. Only path
+ * and query of a URL count.
+ */
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** What a request may carry; a function makes a stream, whose length is not declared. */

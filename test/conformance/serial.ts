@@ -3,8 +3,8 @@ import type { Decoded } from "../resolve/ask.ts";
 const SOA = /^(\S+ \d+ SOA \S+ \S+ )(\d+)( .*)$/;
 
 /**
- * An answer with the serial of a table. A host's serials are the time at which it compiled, in Unix seconds (RFC 1982): one
- * that is no time since `since` (Unix milliseconds) stays as it is.
+ * An answer with the serial of a table. A host's serials are the time at which it compiled, in Unix seconds
+ * (RFC 1982): one that is no time since `since` (Unix milliseconds) stays as it is.
  */
 export function withSerial(seen: Decoded, serial: number, since: number): Decoded {
   const isOfHost = (text: string) =>

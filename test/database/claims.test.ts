@@ -73,7 +73,8 @@ it("claims after any changes are those of the last state pushed alone", () => {
       };
       expect(claims(states)).toEqual(claims([[states.at(-1)![0], false]]));
     }),
-    // A namespace that comes or goes changes no text of the entry, and what all its addresses are reported by.
+    // A namespace that comes or goes changes no text of the entry, and what all its addresses are reported
+    // by.
     { numRuns: 150, examples: [[inNamespace(true, false)], [inNamespace(false, true)]] },
   );
 });

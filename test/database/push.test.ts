@@ -141,7 +141,10 @@ it("a line that removes what an entry must have, and adds to it, is an error of 
   database.close();
 });
 
-/** What lines do, each merged and then validated with its whole entry; an entry that is wrong takes no more of them. */
+/**
+ * What lines do, each merged and then validated with its whole entry; an entry that is wrong takes no more of
+ * them.
+ */
 function outcomeOf(before: ClusterSnapshot, lines: readonly PatchLine[]): object {
   let snapshot: unknown = before;
   const issues: SnapshotIssue[] = [];
@@ -161,7 +164,10 @@ function outcomeOf(before: ClusterSnapshot, lines: readonly PatchLine[]): object
   return issues.length > 0 ? { issues: sorted(issues), total: issues.length } : (snapshot as ClusterSnapshot);
 }
 
-/** Names that no value may have, of services: they are wrong also where they are set to null, which changes nothing. */
+/**
+ * Names that no value may have, of services: they are wrong also where they are set to null, which changes
+ * nothing.
+ */
 function unknownNames(change: PatchLine): SnapshotIssue[] {
   const isService = change[0] === "exports" || change[0] === "imports" || change[0] === "services";
   if (!isService || change[2] === null) return [];

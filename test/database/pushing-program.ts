@@ -3,7 +3,10 @@ import { openDatabase } from "../../src/hosts/node/database.ts";
 import { headlessExport, shopSnapshot } from "../snapshot/worlds.ts";
 import { metaAt, NOON, patchLines, prepare, snapshotOf, stage, wholeLines } from "./pushing.ts";
 
-/** Pushes to a database for ever, whole and in part, and writes the number of each push that was applied. `<path> <number>`: ends with that one, and writes the state. */
+/**
+ * Pushes to a database for ever, whole and in part, and writes the number of each push that was applied.
+ * `<path> <number>`: ends with that one, and writes the state.
+ */
 const [path, last = "1000000"] = process.argv.slice(2) as [string, string?];
 const database = openDatabase(path);
 const writer = new Writer(database, () => {});

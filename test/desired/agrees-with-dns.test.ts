@@ -32,7 +32,8 @@ it("imports and slices say what records of the cluster's view say", () => {
   const seen = { headless: 0, endpoints: 0, own: 0, ports: 0, absent: 0 };
   fc.assert(
     fc.property(arbitraryWorld, (worlds) => {
-      // Endpoints that importers report of clusters that do not push are in records, and their objects are somebody else's.
+      // Endpoints that importers report of clusters that do not push are in records, and their objects are
+      // somebody else's.
       const world = worlds.map((one) => ({
         ...one,
         imports: Object.fromEntries(Object.entries(one.imports).filter(([, { managed }]) => managed)),

@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 
 const document = readFileSync(new URL("../../docs/how-to/access-examples.md", import.meta.url), "utf8");
 
-/** A command of docs/how-to/access-examples.md, and the words that stand behind its `#`: parts of what it prints. */
+/**
+ * A command of docs/how-to/access-examples.md, and the words that stand behind its `#`: parts of what it
+ * prints.
+ */
 export interface Command {
   readonly line: string;
   readonly expected: readonly string[];

@@ -9,8 +9,8 @@ export type Step =
   | { readonly kind: "run"; readonly line: string; readonly expected: readonly string[] };
 
 /**
- * The steps of a page: files in YAML, named by their first line, and commands with parts of their output behind `#`. YAML without a
- * name is no file.
+ * The steps of a page: files in YAML, named by their first line, and commands with parts of their output
+ * behind `#`. YAML without a name is no file.
  * @param until a heading at which the reader stops
  */
 export function stepsOf(page: string, until?: string): Step[] {

@@ -1,6 +1,6 @@
 /**
- * The end-to-end folders, each with the folders of the checkout that it covers: those whose defects it is likely to find, not all that it runs.
- * Paths without a slash are stages, in src/.
+ * The end-to-end folders, each with the folders of the checkout that it covers: those whose defects it is
+ * likely to find, not all that it runs. Paths without a slash are stages, in src/.
  */
 const covered: Readonly<Record<string, readonly string[]>> = {
   abuse: ["answer", "http", "limits", "resolve", "snapshot", "dns", "hosts", "http2"],

@@ -23,7 +23,9 @@ const SERVICE_TYPES = new Set([1, 28, 33]);
 const LEASES: Readonly<Record<string, number>> = { east: 300, north: 20, "south.eu": 7, west: 12 };
 const leaseOf = (clusterId: string) => (LEASES[clusterId] ?? 300) * 1000;
 
-/** The records of an answer as they follow from its explanation, in text: each TTL is bounded by the leases. */
+/**
+ * The records of an answer as they follow from its explanation, in text: each TTL is bounded by the leases.
+ */
 function recomputed({ explanation }: ReturnType<ExplainedWorld["ask"]>): string[] {
   const left = Math.min(...explanation.leases.map(({ expiresAt }) => expiresAt! / 1000));
   return explanation.records

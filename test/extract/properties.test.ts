@@ -39,7 +39,10 @@ const hostile = fc.oneof(
   ),
 );
 
-/** Replaces some of the values inside, at any depth; `kind` and `apiVersion` stay, so that extraction reads the object. */
+/**
+ * Replaces some of the values inside, at any depth; `kind` and `apiVersion` stay, so that extraction reads
+ * the object.
+ */
 function mangle(value: unknown, path: string, chooser: () => number, replacement: () => unknown): unknown {
   if (path !== "" && path !== ".kind" && path !== ".apiVersion" && chooser() === 0) return replacement();
   if (Array.isArray(value))

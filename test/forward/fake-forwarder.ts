@@ -32,7 +32,10 @@ export interface Asked {
   readonly at: number;
 }
 
-/** A clock that the timers and the time of this process follow, until the test ends or another one takes its place; outside of a test nothing follows it. */
+/**
+ * A clock that the timers and the time of this process follow, until the test ends or another one takes its
+ * place; outside of a test nothing follows it.
+ */
 export function followedClock(): FakeClock {
   const clock = new FakeClock();
   try {

@@ -14,7 +14,10 @@ const whole = answerTo(query, {
   additionals: [{ type: "A", name: "ns.federation", ttl: 1, data: "192.0.2.1" }],
 });
 
-/** A TTL with the highest bit set counts as 0 (RFC 2181 section 8); a negative one is at most the SOA's MINIMUM. */
+/**
+ * A TTL with the highest bit set counts as 0 (RFC 2181 section 8); a negative one is at most the SOA's
+ * MINIMUM.
+ */
 function withValidTtls(bytes: Uint8Array): Uint8Array {
   const valid = bytes.slice();
   let at = readName(bytes, 12) + 4;

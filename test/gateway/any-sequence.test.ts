@@ -49,7 +49,9 @@ interface Held extends Acknowledgement {
   readonly snapshot: ClusterSnapshot;
 }
 
-/** A gateway, what its clusters did, and what another connection to its file answers from, as a thread has it. */
+/**
+ * A gateway, what its clusters did, and what another connection to its file answers from, as a thread has it.
+ */
 class Course {
   readonly clock = new FakeClock(NOON);
   readonly #folder = mkdtempSync(join(tmpdir(), "any-sequence-"));

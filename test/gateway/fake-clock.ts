@@ -31,7 +31,10 @@ export class FakeClock implements Clock {
     this.#turns.push(run);
   }
 
-  /** Lets one turn pass: timers that are due run, and what waits for a turn, but nothing that it has wait for another one. */
+  /**
+   * Lets one turn pass: timers that are due run, and what waits for a turn, but nothing that it has wait for
+   * another one.
+   */
   async turn(): Promise<void> {
     const due = [...this.#timers].filter(({ at }) => at <= this.#now);
     for (const timer of due) this.#timers.delete(timer);

@@ -9,8 +9,8 @@ const EACH = PODS / SERVICES;
 const port = (name: string, number: number): ServicePort => ({ name, protocol: "TCP", port: number });
 
 /**
- * A snapshot of the largest cluster that Kubernetes supports (Considerations for large clusters; scalability thresholds): every Service is
- * exported, in the cluster's own zone, and has a finding; every pod has a name.
+ * A snapshot of the largest cluster that Kubernetes supports (Considerations for large clusters; scalability
+ * thresholds): every Service is exported, in the cluster's own zone, and has a finding; every pod has a name.
  */
 export function largestCluster(clusterId: string): ClusterSnapshot {
   const snapshot: ClusterSnapshot = {

@@ -20,7 +20,9 @@ function answerOf(text: string): Answer {
   return { bytes: encoder.encode(text), outcome: text === "SERVFAIL" ? "servfail" : "answer", freshness: 0 };
 }
 
-/** Answers that can be read: `<cluster>:<region>` of each live cluster, `stale`, and when each lease expires. */
+/**
+ * Answers that can be read: `<cluster>:<region>` of each live cluster, `stale`, and when each lease expires.
+ */
 const TEXT_QUERIES: QueryStages = {
   resolve(_, { world, leases, stale }) {
     const clusters = (world as KeyWorld).entries.clusters();
@@ -31,7 +33,9 @@ const TEXT_QUERIES: QueryStages = {
   notReady: () => answerOf("SERVFAIL"),
 };
 
-/** A gateway with everything around it in the test's hands. `open` opens another one over the same database. */
+/**
+ * A gateway with everything around it in the test's hands. `open` opens another one over the same database.
+ */
 export function openGateway(
   given: {
     database?: ReturnType<typeof memoryDatabase>;

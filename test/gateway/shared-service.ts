@@ -15,7 +15,10 @@ export const DAY = 24 * HOUR;
 export const day = (number: number) => BEGAN + (number - 1) * DAY;
 export const iso = (at: number) => new Date(at).toISOString();
 
-/** The clusters that may export the service, each with a port of its own, by which its answers are recognized. Hostile ones sort first. */
+/**
+ * The clusters that may export the service, each with a port of its own, by which its answers are recognized.
+ * Hostile ones sort first.
+ */
 const PORTS: Readonly<Record<string, number>> = { east: 1001, north: 1002, west: 1003 };
 
 /** How a cluster reports `shop/web`: with its creation time, or not at all. */

@@ -44,7 +44,10 @@ export async function makeClient(
   return { cert: made.cert, key: made.private };
 }
 
-/** A server certificate for these names and addresses that an authority signed. @param days how long it is valid; below 0 it has expired */
+/**
+ * A server certificate for these names and addresses that an authority signed.
+ * @param days how long it is valid; below 0 it has expired
+ */
 export async function makeServer(
   authority: PemPair,
   names: readonly string[],

@@ -34,7 +34,10 @@ export class Gateways {
     return folder;
   }
 
-  /** Starts the gateway of a folder with this config file; the main thread answers unless that says otherwise, since each thread loads all code anew. */
+  /**
+   * Starts the gateway of a folder with this config file; the main thread answers unless that says otherwise,
+   * since each thread loads all code anew.
+   */
   async start(folder: string, config: object): Promise<RunningGateway> {
     const file = join(folder, "config.json");
     const defaults = { listen: "127.0.0.1:0", stateDirectory: "state", threads: 0 };

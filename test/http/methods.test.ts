@@ -22,7 +22,9 @@ beforeEach(() => {
   });
 });
 
-/** A request as a server hands it on that does not change methods; `new Request()` writes `get` in upper case. */
+/**
+ * A request as a server hands it on that does not change methods; `new Request()` writes `get` in upper case.
+ */
 function request(method: string, path: string): Request {
   const made = new Request(`https://gateway.example${path}`);
   Object.defineProperty(made, "method", { value: method });

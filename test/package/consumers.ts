@@ -31,7 +31,10 @@ export interface Compiled {
   scriptOf(program: string): string;
 }
 
-/** Compiles programs of `consumer/` in the consumer's folder, strictly, with the package's declarations checked. */
+/**
+ * Compiles programs of `consumer/` in the consumer's folder, strictly, with the package's declarations
+ * checked.
+ */
 export function typesOf(
   packed: PackedPackage,
   programs: readonly string[],

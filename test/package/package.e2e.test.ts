@@ -86,7 +86,8 @@ describe("the package", () => {
     const { entrypoints, problems } = analysis;
     const programs = Object.keys(entrypoints).filter((name) => !name.includes("json"));
     expect(programs.sort()).toEqual([".", "./resolve", "./snapshot", "./workers"]);
-    // CommonJS has to import() an ES module, and moduleResolution node10 reads no `exports`: neither is supported.
+    // CommonJS has to import() an ES module, and moduleResolution node10 reads no `exports`: neither is
+    // supported.
     const unsupported = new Set(["CJSResolvesToESM", "NoResolution"]);
     expect(problems.filter(({ kind }) => !unsupported.has(kind))).toEqual([]);
     for (const name of programs)

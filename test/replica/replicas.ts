@@ -95,7 +95,10 @@ export class Replicas {
     }
   }
 
-  /** Gives all gateways their connections back. Resolves when they have followed the log to its end. @param pending requests: one that waits for an entry gives up after a while */
+  /**
+   * Gives all gateways their connections back. Resolves when they have followed the log to its end.
+   * @param pending requests: one that waits for an entry gives up after a while
+   */
   async rejoin(pending: readonly Promise<void>[] = []): Promise<void> {
     for (const { log } of this.members) {
       log.release();

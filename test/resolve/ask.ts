@@ -36,7 +36,9 @@ export function compileWorld(
   };
 }
 
-/** Leases of clusters that expire at a time, in Unix milliseconds; undefined for clusters that are not held. */
+/**
+ * Leases of clusters that expire at a time, in Unix milliseconds; undefined for clusters that are not held.
+ */
 export function leasesUntil(expiresAt: (clusterId: string) => number | undefined): Leases {
   return new LeaseTables(expiresAt);
 }

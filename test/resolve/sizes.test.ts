@@ -383,7 +383,9 @@ function zoneOf(bytes: number): string {
   return [...long, rest - 1].map(label).join(".");
 }
 
-/** `db` in a short zone and in this one, with one host whose label has so many bytes, and with another one. */
+/**
+ * `db` in a short zone and in this one, with one host whose label has so many bytes, and with another one.
+ */
 function worldWith(zone: string, ...hosts: readonly number[]) {
   const members = hosts.map((bytes, index) => ({ address: `10.1.0.${index + 1}`, hostname: label(bytes) }));
   const db = exported({ headless: true, ports: [port("pg", 5432)], endpoints: endpoints(...members) });

@@ -3,8 +3,8 @@ import { endpoints, exported, imported, port, snapshot } from "../merge/fixtures
 
 /**
  * Two clusters that export `shop/web` (ClusterSetIP, dual stack), `shop/db` (headless, db-0 and db-1 in both)
- * and `shop/idle` (headless, no ready endpoint); `east` alone has the namespace `ops` with `ops/log` (bare: no
- * ServiceImport, a load balancer) and `ops/raw` (bare: ready endpoints only).
+ * and `shop/idle` (headless, no ready endpoint); `east` alone has the namespace `ops` with `ops/log` (bare:
+ * no ServiceImport, a load balancer) and `ops/raw` (bare: ready endpoints only).
  */
 export function twoClusters(): ClusterSnapshot[] {
   const webPorts = [port("https", 443), port("dns", 53, "UDP"), port("", 9999)];

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-/** FIPS 180-4 examples (NIST, "Cryptographic Standards and Guidelines, Examples with Intermediate Values"), and the empty text. */
+/**
+ * FIPS 180-4 examples (NIST, "Cryptographic Standards and Guidelines, Examples with Intermediate Values"),
+ * and the empty text.
+ */
 const EXAMPLES = [
   ["", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
   ["abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"],

@@ -56,7 +56,9 @@ export class FakeSource implements TransferSource {
   /** What becomes of states and parts on their way; `gone` is a part that is not there any more. */
   changeState: (state: TransferState) => TransferState = (state) => state;
   changePart: (bytes: Bytes, path: string) => Bytes | "gone" = (bytes) => bytes;
-  /** Whether what was given is kept for as long as it may be, as a cache that several secondaries share does. */
+  /**
+   * Whether what was given is kept for as long as it may be, as a cache that several secondaries share does.
+   */
   keeps = false;
   #kept: TransferState | undefined;
   readonly #keptParts = new Map<string, Bytes>();

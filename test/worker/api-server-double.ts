@@ -16,7 +16,9 @@ const GONE = {
   object: { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" },
 };
 
-/** A test API server with paged lists and watches; tests make it restart, compact, forbid and lose resources. */
+/**
+ * A test API server with paged lists and watches; tests make it restart, compact, forbid and lose resources.
+ */
 export class ApiServerDouble {
   /** Objects by collection path without the version, then by `<namespace>/<name>`. */
   readonly #objects = new Map<string, Map<string, Stored>>();
@@ -65,7 +67,10 @@ export class ApiServerDouble {
     await new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)));
   }
 
-  /** Creates or changes an object; `collection` is e.g. `/api/services` or `/apis/discovery.k8s.io/endpointslices`. */
+  /**
+   * Creates or changes an object; `collection` is e.g. `/api/services` or
+   * `/apis/discovery.k8s.io/endpointslices`.
+   */
   put(collection: string, object: { metadata?: object }): void {
     const metadata = { ...object.metadata, resourceVersion: String(++this.#version) } as Record<
       string,
@@ -89,7 +94,10 @@ export class ApiServerDouble {
     });
   }
 
-  /** Drops the past events, as etcd's compaction does: no watch can request them, and one that stays open gets 410. */
+  /**
+   * Drops the past events, as etcd's compaction does: no watch can request them, and one that stays open gets
+   * 410.
+   */
   compact(change: () => void, { closesWatches = true } = {}): void {
     for (const { response } of this.#watchers)
       if (closesWatches) response.end();

@@ -1,4 +1,7 @@
-/** Scalars and the JSON that kubectl 1.36 makes of them (`kubectl patch --local -o json`); test/e2e/kubernetes/ asks it. */
+/**
+ * Scalars and the JSON that kubectl 1.36 makes of them (`kubectl patch --local -o json`);
+ * test/e2e/kubernetes/ asks it.
+ */
 export const SCALARS: readonly (readonly [text: string, json: unknown])[] = [
   ...["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE", "!!bool yes"].map(
     (text) => [text, true] as const,

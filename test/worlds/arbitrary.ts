@@ -157,12 +157,18 @@ const exportToAll: fc.Arbitrary<ExportedService> = some(
   ["exportedAt", "serviceType", "headless", "ports", "endpoints"],
 ) as fc.Arbitrary<ExportedService>;
 
-/** An exported service, one in five to some clusters only; several creation times are the same instant, written otherwise. */
+/**
+ * An exported service, one in five to some clusters only; several creation times are the same instant,
+ * written otherwise.
+ */
 export const arbitraryExport: fc.Arbitrary<ExportedService> = fc
   .tuple(exportToAll, fc.nat(4), fc.subarray([...CLUSTER_IDS, "far"]))
   .map(([exported, one, clusters]) => (one === 0 ? { ...exported, clusters } : exported));
 
-/** An imported service, with endpoints from some source clusters; one in five was made from the desired state, which only `ips` count of. */
+/**
+ * An imported service, with endpoints from some source clusters; one in five was made from the desired state,
+ * which only `ips` count of.
+ */
 export const arbitraryImport: fc.Arbitrary<ImportedService> = some(
   {
     managed: fc.constant(true as const),
@@ -206,7 +212,10 @@ export const arbitraryLocalService: fc.Arbitrary<LocalService> = some(
   ["createdAt", "serviceType", "headless", "ports", "endpoints"],
 ) as fc.Arbitrary<LocalService>;
 
-/** The zone of a cluster, in every pod mode; mostly `cluster.local`, so that the zones of several clusters meet. */
+/**
+ * The zone of a cluster, in every pod mode; mostly `cluster.local`, so that the zones of several clusters
+ * meet.
+ */
 export const arbitraryClusterZone: fc.Arbitrary<ClusterZone> = fc.record(
   {
     name: pick(["cluster.local", "cluster.local", "east.example.org"], ["", ".", "a..b", "clusterset.local"]),

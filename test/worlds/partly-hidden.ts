@@ -40,8 +40,8 @@ export interface PartlyHidden {
 }
 
 /**
- * A cluster in which a scope hides something. It is not made by taking something away from a cluster: what is visible is made first, by what
- * the scope has, and hidden things are put between.
+ * A cluster in which a scope hides something. It is not made by taking something away from a cluster: what is
+ * visible is made first, by what the scope has, and hidden things are put between.
  */
 export function arbitraryPartlyHidden(clusterId: string, scope: Visibility): fc.Arbitrary<PartlyHidden> {
   const one = arbitrarySnapshot(fc.constant(clusterId));

@@ -15,13 +15,19 @@ export interface Part {
 
 /** What a fresh process took. */
 export interface FirstAnswer {
-  /** From its start until it takes a connection. workerd has read its configuration by then, and runs no script yet. */
+  /**
+   * From its start until it takes a connection. workerd has read its configuration by then, and runs no
+   * script yet.
+   */
   readonly process: Part;
   /** A request that the script answers without any work: the isolate starts and evaluates the script. */
   readonly isolate: Part;
   /** The first query. */
   readonly query: Part;
-  /** CPU time of it in milliseconds while isolates were entered; only where it was profiled, which makes everything slower. */
+  /**
+   * CPU time of it in milliseconds while isolates were entered; only where it was profiled, which makes
+   * everything slower.
+   */
   readonly inIsolates: number | undefined;
 }
 

@@ -75,7 +75,10 @@ export class WatchedIsolate {
   }
 }
 
-/** workerd never answers an inspector's client that has garbage collected, so the script does it (`workers/collect-garbage.ts`). */
+/**
+ * workerd never answers an inspector's client that has garbage collected, so the script does it
+ * (`workers/collect-garbage.ts`).
+ */
 async function collectGarbage(url: string): Promise<void> {
   const { status } = await fetch(`${url}/collect-garbage`);
   if (status !== 204) throw new Error(`garbage was not collected: ${status}`);

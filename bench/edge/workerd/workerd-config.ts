@@ -12,10 +12,14 @@ export type Binding =
 /** A Worker in workerd. */
 export interface WorkerService {
   readonly name: string;
-  /** Module names and files, which lie beside the configuration when it is read; the first one is the Worker. */
+  /**
+   * Module names and files, which lie beside the configuration when it is read; the first one is the Worker.
+   */
   readonly modules: readonly (readonly [name: string, file: string])[];
   readonly bindings?: readonly Binding[];
-  /** The classes of its Durable Objects, and the disk service that keeps them; in memory where there is none. */
+  /**
+   * The classes of its Durable Objects, and the disk service that keeps them; in memory where there is none.
+   */
   readonly objects?: { readonly classes: readonly string[]; readonly disk?: string };
   /** The service that the Cache API asks. */
   readonly cache?: string;

@@ -1,4 +1,7 @@
-/** The gateway's object with a count of what it is asked and of the rows that it writes, and a way to it for other processes. */
+/**
+ * The gateway's object with a count of what it is asked and of the rows that it writes, and a way to it for
+ * other processes.
+ */
 import type { Environment } from "../../../src/hosts/workers/edge-gateway.ts";
 // The bundle that wrangler would deploy; it is not bundled again.
 import { ClustersetObject as Gateway } from "../../../src/hosts/workers/worker.ts";

@@ -1,6 +1,7 @@
 /**
- * A location's cache, in memory, as workerd's Cache API speaks to it: GET is `match` (504 where there is nothing), PUT is `put` with the whole
- * response as its body, PURGE is `delete`. `GET /counts` tells how often each was asked, `DELETE /` forgets everything.
+ * A location's cache, in memory, as workerd's Cache API speaks to it: GET is `match` (504 where there is
+ * nothing), PUT is `put` with the whole response as its body, PURGE is `delete`. `GET /counts` tells how
+ * often each was asked, `DELETE /` forgets everything.
  */
 import type { CacheCounts } from "../counts.ts";
 

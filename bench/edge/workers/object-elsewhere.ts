@@ -1,4 +1,7 @@
-/** Lets the binding of a service stand for the object's namespace, before the Worker looks at it: the object lives in another process. */
+/**
+ * Lets the binding of a service stand for the object's namespace, before the Worker looks at it: the object
+ * lives in another process.
+ */
 import { env } from "cloudflare:workers";
 
 const bindings = env as { CLUSTERSET: unknown };

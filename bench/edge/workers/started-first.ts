@@ -1,4 +1,7 @@
-/** Tells the start of an isolate from its first query: answers `/started` by itself and hands on everything else. */
+/**
+ * Tells the start of an isolate from its first query: answers `/started` by itself and hands on everything
+ * else.
+ */
 import "./object-elsewhere.ts";
 // The Worker that is measured; neither it nor the module before it is bundled again.
 import worker from "../../../src/hosts/workers/worker.ts";

@@ -1,14 +1,17 @@
 import type { CoverageByTest } from "./messages.ts";
 
-/** So many more passes than without the mutant are a loop: a hundred times as many, but within these bounds. */
+/**
+ * So many more passes than without the mutant are a loop: a hundred times as many, but within these bounds.
+ */
 const TIMES = 100;
 const LEAST = 100_000;
 const MOST = 5_000_000;
 
 /**
- * The state of Stryker's instrumented code. Wherever a mutant could be, the code asks for the test that runs: a pass. Counting passes
- * ends a loop that a mutant causes in code of its folder, wherever that code is, after a number that does not depend on the clock.
- * Stryker itself counts only passes of the mutant, and kills the process of other loops after a time.
+ * The state of Stryker's instrumented code. Wherever a mutant could be, the code asks for the test that runs:
+ * a pass. Counting passes ends a loop that a mutant causes in code of its folder, wherever that code is,
+ * after a number that does not depend on the clock. Stryker itself counts only passes of the mutant, and
+ * kills the process of other loops after a time.
  */
 class Instrumented {
   /** The instrumented code keeps this object from its first call on: it must stay the same. */
@@ -28,7 +31,10 @@ class Instrumented {
     this.#test = test;
   }
 
-  /** Counts the passes from 0. With those of the same test without the mutant, more than a loop's worth of them throw. */
+  /**
+   * Counts the passes from 0. With those of the same test without the mutant, more than a loop's worth of
+   * them throw.
+   */
   begin(passesBefore?: number): void {
     this.passes = 0;
     this.#limit =

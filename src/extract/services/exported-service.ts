@@ -76,7 +76,10 @@ export function exportService(
   });
 }
 
-/** The clusters that a service is exported to. Undefined without an entry: an implementation that writes none exports to all. */
+/**
+ * The clusters that a service is exported to. Undefined without an entry: an implementation that writes none
+ * exports to all.
+ */
 function readClusters(report: Report, declared: readonly ServiceExport[]): string[] | undefined {
   const entries = declared.flatMap(({ status }) =>
     readReportedList(report, "status.clusters", status?.clusters),
@@ -126,7 +129,10 @@ function readIngress(report: Report, value: unknown): { ip?: string; hostname?: 
 }
 
 const PAIR_KEY = /^[A-Za-z0-9][-A-Za-z0-9_./]{0,316}$/;
-/** Bytes of all labels, or all annotations, as JSON: as many as an API server takes, where control characters need no escapes. */
+/**
+ * Bytes of all labels, or all annotations, as JSON: as many as an API server takes, where control characters
+ * need no escapes.
+ */
 const MOST_PAIR_BYTES = 256 * 1024;
 
 function readPairs(

@@ -6,12 +6,16 @@ import type { ServiceImport } from "../objects.ts";
 import { isOwnObject, readGlobalProperties, SOURCE_CLUSTER_LABEL } from "../objects.ts";
 
 /**
- * On the ServiceImports that Submariner's Lighthouse keeps for itself in its own namespaces: a label on those of one cluster's exports, an
- * annotation on those of its broker. The copies in the namespaces of services have neither.
+ * On the ServiceImports that Submariner's Lighthouse keeps for itself in its own namespaces: a label on those
+ * of one cluster's exports, an annotation on those of its broker. The copies in the namespaces of services
+ * have neither.
  */
 const LIGHTHOUSE_SOURCE_NAMESPACE = "lighthouse.submariner.io/sourceNamespace";
 
-/** Whether a ServiceImport is of a service in its namespace, as in KEP-1645, and no record that an implementation keeps for itself. */
+/**
+ * Whether a ServiceImport is of a service in its namespace, as in KEP-1645, and no record that an
+ * implementation keeps for itself.
+ */
 export function standsForService({ metadata }: ServiceImport): boolean {
   return (
     readLabel(metadata?.labels, LIGHTHOUSE_SOURCE_NAMESPACE) === undefined &&
@@ -23,8 +27,8 @@ const SOURCE_CLUSTER = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,125}[A-Za-z0-9])?)?$/
 
 /**
  * A ServiceImport with the EndpointSlices that its MCS implementation keeps for it, by source cluster
- * (KEP-1645, Using EndpointSlice objects to track endpoints). Of one that the worker made only `ips` are news to the gateway: undefined
- * without any.
+ * (KEP-1645, Using EndpointSlice objects to track endpoints). Of one that the worker made only `ips` are news
+ * to the gateway: undefined without any.
  */
 export function importService(
   namespace: string,

@@ -14,7 +14,10 @@ import {
 import type { FindingCollector, Report } from "../findings.ts";
 import type { Node, Service, SliceEndpoint } from "../objects.ts";
 
-/** The annotation that replaces the proposed field `spec.name` (multi-label CNAME records), which API servers drop. */
+/**
+ * The annotation that replaces the proposed field `spec.name` (multi-label CNAME records), which API servers
+ * drop.
+ */
 export const OWNED_NAME_ANNOTATION = "clusterset-doh.dev/name";
 
 /**
@@ -63,7 +66,8 @@ function readServiceType(report: Report, type: unknown): LocalService["serviceTy
 const DNS_NAME =
   /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)*$/i;
 
-// "Must be a valid DNS name and requires Type to be ExternalName" (Multi-label subdomain support, Proposed solution).
+// "Must be a valid DNS name and requires Type to be ExternalName" (Multi-label subdomain support, Proposed
+// solution).
 function readOwnedName(report: Report, { metadata, spec }: Service, isAlias: boolean): string | undefined {
   const fromSpec = spec?.name ?? "";
   const [field, value] =
@@ -78,7 +82,9 @@ function readOwnedName(report: Report, { metadata, spec }: Service, isAlias: boo
   return report("InvalidSpecName", `${field} is ${quote(value)}, which ${why}`);
 }
 
-/** Reads `metadata.creationTimestamp`; an invalid value becomes an `InvalidTimestamp` finding and `UNDATED`. */
+/**
+ * Reads `metadata.creationTimestamp`; an invalid value becomes an `InvalidTimestamp` finding and `UNDATED`.
+ */
 export function readCreation(report: Report, value: unknown): string {
   if (value === undefined || value === null) return UNDATED;
   const result = LocalService.shape.createdAt.safeParse(value);
@@ -92,10 +98,16 @@ export function isHeadless(spec: Service["spec"]): boolean {
   return spec?.clusterIP === "None" || readList(spec?.clusterIPs)[0] === "None";
 }
 
-/** The annotation from before Services had the field `publishNotReadyAddresses` (DNS-based service discovery, section 2.1). */
+/**
+ * The annotation from before Services had the field `publishNotReadyAddresses` (DNS-based service discovery,
+ * section 2.1).
+ */
 const TOLERATE_UNREADY_ANNOTATION = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
 
-/** Whether all endpoints of a Service count as ready, by the field or by the older annotation; undefined if neither is set. */
+/**
+ * Whether all endpoints of a Service count as ready, by the field or by the older annotation; undefined if
+ * neither is set.
+ */
 export function readPublishNotReady(report: Report, { metadata, spec }: Service): true | undefined {
   const value = spec?.publishNotReadyAddresses ?? false;
   if (typeof value !== "boolean")
@@ -129,7 +141,10 @@ const MOST_NODES = 16;
 const MOST_ADDRESSES = 4;
 const EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers";
 
-/** The addresses of a node; none while load balancers must not use it: it is not ready, is being deleted or has the label that excludes it. */
+/**
+ * The addresses of a node; none while load balancers must not use it: it is not ready, is being deleted or
+ * has the label that excludes it.
+ */
 export function readNodeAddresses({ metadata, status }: Node, type: NodeAddressType): readonly string[] {
   if (metadata?.deletionTimestamp || readLabel(metadata?.labels, EXCLUDED) !== undefined) return [];
   const isReady = readList(status?.conditions)
@@ -144,8 +159,8 @@ export function readNodeAddresses({ metadata, status }: Node, type: NodeAddressT
 }
 
 /**
- * The node ports of a Service, and the nodes on which they lead to an endpoint: with `externalTrafficPolicy: Local` those that have a ready one.
- * Undefined if the Service has no node ports.
+ * The node ports of a Service, and the nodes on which they lead to an endpoint: with
+ * `externalTrafficPolicy: Local` those that have a ready one. Undefined if the Service has no node ports.
  */
 export function readNodePorts(
   { spec }: Service,

@@ -1,4 +1,6 @@
-/** `bun src/hosts/bun/serve.ts --config FILE`: the gateway on Bun, with the flags of `clusterset-doh serve`. */
+/**
+ * `bun src/hosts/bun/serve.ts --config FILE`: the gateway on Bun, with the flags of `clusterset-doh serve`.
+ */
 import http from "node:http";
 import { runProcess } from "../cli/program.ts";
 import { type FetchRuntime, startFetchServer } from "../fetch-server.ts";

@@ -15,8 +15,8 @@ const ClientConfig = z.strictObject({
 });
 
 /**
- * Sets the options of a command that the client config has, and neither the command line nor the environment. They are for the gateway that the
- * file names: another one gets none of them, above all no token.
+ * Sets the options of a command that the client config has, and neither the command line nor the environment.
+ * They are for the gateway that the file names: another one gets none of them, above all no token.
  * @throws {UsageError} for a file that cannot be read or is wrong, where no other option names the gateway
  */
 export function applyClientConfig(command: Command): void {

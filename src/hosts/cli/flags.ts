@@ -72,7 +72,10 @@ export function watchOption(): Option {
   return new Option("-w, --watch", "ask every 2 seconds, and print the answer again when it changes");
 }
 
-/** `--server` with credentials and trust, of commands that query a gateway; the environment and the client config may have them. */
+/**
+ * `--server` with credentials and trust, of commands that query a gateway; the environment and the client
+ * config may have them.
+ */
 export function connectionOptions(): Option[] {
   return [
     new Option(

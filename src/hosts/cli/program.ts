@@ -25,8 +25,8 @@ const EXIT_USAGE = 2;
 const PLUGIN = "kubectl-clusterset";
 
 /**
- * Runs the command line; resolves with the exit code after the command has ended. Each command loads its modules
- * when it is called.
+ * Runs the command line; resolves with the exit code after the command has ended. Each command loads its
+ * modules when it is called.
  * @param argv as of a process: the second is the program's file, by whose name it is a plugin of kubectl
  * @param startServer starts the server of `serve`; default: Node's server
  */

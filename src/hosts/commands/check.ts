@@ -105,8 +105,8 @@ function describeZone({ kind, zone, view }: ListedZone): string {
 }
 
 /**
- * Reads the files that a checked configuration names: certificates, keys, tokens. Writes nothing, listens nowhere, and leaves the state folder alone,
- * so that it can run beside the gateway.
+ * Reads the files that a checked configuration names: certificates, keys, tokens. Writes nothing, listens
+ * nowhere, and leaves the state folder alone, so that it can run beside the gateway.
  * @returns a sentence
  * @throws {UsageError} naming the setting or the file that is wrong
  */
@@ -133,7 +133,8 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
 
 /**
  * The zones that the gateway would serve, with all problems: merges and compiles snapshots like it.
- * @throws {UsageError} if two snapshots are of one cluster, `view` or a grant names an unknown cluster, or a zone cannot be served
+ * @throws {UsageError} if two snapshots are of one cluster, `view` or a grant names an unknown cluster, or a
+ * zone cannot be served
  */
 export function checkSnapshots(
   snapshots: readonly ClusterSnapshot[],

@@ -3,7 +3,10 @@ import type { Command, Option } from "commander";
 /** A shell that has a completion. */
 type Shell = "bash" | "zsh" | "fish";
 
-/** The completion of a program for a shell, made from its commands: their names, options and choices. Values of other options are files. */
+/**
+ * The completion of a program for a shell, made from its commands: their names, options and choices. Values
+ * of other options are files.
+ */
 export function completionOf(program: Command, shell: Shell): string {
   if (shell === "fish") return fishCompletion(program);
   const bash = bashCompletion(program);

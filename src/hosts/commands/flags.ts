@@ -38,7 +38,10 @@ export interface GatewayFlags {
   readonly caFile?: string | undefined;
 }
 
-/** Reads the client certificate with each call; undefined without one. @throws {UsageError} if a flag is missing */
+/**
+ * Reads the client certificate with each call; undefined without one.
+ * @throws {UsageError} if a flag is missing
+ */
 export function identityOf(flags: GatewayFlags): (() => Promise<TlsIdentity>) | undefined {
   const { clientCertFile: certificate, clientKeyFile: key } = flags;
   if (certificate !== undefined && key !== undefined) return () => readIdentity(certificate, key);
@@ -115,7 +118,11 @@ export function grantsFor(grants: readonly Grant[], clusters: readonly string[])
   return grantsOf(grants);
 }
 
-/** The pins, whose exports must be of clusters of `clusters`; an owner that does not export the service is a finding. @throws {UsageError} for another one */
+/**
+ * The pins, whose exports must be of clusters of `clusters`; an owner that does not export the service is a
+ * finding.
+ * @throws {UsageError} for another one
+ */
 export function pinsFor(pins: Pins, clusters: readonly string[]): Pins {
   for (const clusterId of pins.exports?.keys() ?? []) checkKnown("--exports", clusterId, clusters);
   return pins;

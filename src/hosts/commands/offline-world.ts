@@ -46,7 +46,10 @@ export function checkView(entries: DatabaseEntries, view: string | undefined): v
     throw new UsageError(`--view ${JSON.stringify(view)} is not one of the clusters: ${ids.join(", ")}`);
 }
 
-/** What a gateway would answer from, were every cluster live. @throws {UsageError} for zone names that cannot be served */
+/**
+ * What a gateway would answer from, were every cluster live.
+ * @throws {UsageError} for zone names that cannot be served
+ */
 export function openWorld(
   entries: DatabaseEntries,
   rules: MergeOptions,
@@ -111,7 +114,10 @@ export function openStateFolder(directory: string): StoredState {
   }
 }
 
-/** Whether a gateway has the database open, or ended without closing it. Otherwise reading must not write: the folder may be another user's. */
+/**
+ * Whether a gateway has the database open, or ended without closing it. Otherwise reading must not write: the
+ * folder may be another user's.
+ */
 function isOpened(path: string): boolean {
   return existsSync(`${path}-wal`);
 }
@@ -151,9 +157,9 @@ export interface CheckInput {
 }
 
 /**
- * Reads folders of manifests, and files with one snapshot each as JSON. The cluster id of manifests is `clusterId`, else
- * from the manifests (for example a ClusterProperty), else the folder's name. `clusterZone` is the own zone of
- * clusters from manifests; a snapshot contains its own.
+ * Reads folders of manifests, and files with one snapshot each as JSON. The cluster id of manifests is
+ * `clusterId`, else from the manifests (for example a ClusterProperty), else the folder's name. `clusterZone`
+ * is the own zone of clusters from manifests; a snapshot contains its own.
  * @throws {UsageError} if an input cannot be read or is not a snapshot
  */
 export async function readCheckInputs(

@@ -36,12 +36,16 @@ export interface Output {
 
 const PARENT_CHECK_MILLISECONDS = 500;
 
-/** The longest time for a clean stop in milliseconds: twice that for requests in flight. Kubernetes waits for 30 s. */
+/**
+ * The longest time for a clean stop in milliseconds: twice that for requests in flight. Kubernetes waits for
+ * 30 s.
+ */
 const STOP_LIMIT = 10_000;
 
 /**
- * A signal that SIGTERM and SIGINT abort, for a clean stop, also of a command that is still starting. Where the stop takes longer than 10 s, such as while
- * a file system does not answer, the process kills itself: an exit would wait for the threads that hang there.
+ * A signal that SIGTERM and SIGINT abort, for a clean stop, also of a command that is still starting. Where
+ * the stop takes longer than 10 s, such as while a file system does not answer, the process kills itself: an
+ * exit would wait for the threads that hang there.
  */
 export function stopSignal(logger: Pick<Logger, "fatal">, limit = STOP_LIMIT): AbortSignal {
   const controller = new AbortController();
@@ -61,8 +65,8 @@ export function stopSignal(logger: Pick<Logger, "fatal">, limit = STOP_LIMIT): A
   return controller.signal;
 }
 
-// npm runs a script through a shell, and shells such as dash end on SIGTERM without forwarding it: the command
-// would keep running unnoticed, and keep its port.
+// npm runs a script through a shell, and shells such as dash end on SIGTERM without forwarding it: the
+// command would keep running unnoticed, and keep its port.
 function stopWithParent(stop: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

@@ -45,7 +45,9 @@ interface QueryFlags extends ConnectionFlags, PinFlags, ReportFlags {
   readonly short?: boolean | undefined;
 }
 
-/** 0: records, 1: SERVFAIL, REFUSED and other errors, or no records in manifests with problems, 3: no records. */
+/**
+ * 0: records, 1: SERVFAIL, REFUSED and other errors, or no records in manifests with problems, 3: no records.
+ */
 type QueryExitCode = 0 | 1 | 3;
 
 /**
@@ -92,7 +94,8 @@ function exitCodeOf({ answer, problems = [] }: QueryResult): QueryExitCode {
 const PAUSE = 1000;
 
 /**
- * Waits until a gateway answers a name with records. Prints the answer, or why there is none when the time is up; errors once as they happen.
+ * Waits until a gateway answers a name with records. Prints the answer, or why there is none when the time is
+ * up; errors once as they happen.
  * @throws {UsageError} for wrong flags and a malformed question
  */
 export async function waitFor(
@@ -180,7 +183,10 @@ function needsExplanation({ explain: isWanted, output }: QueryFlags): boolean {
   return isWanted === true || output === "wide";
 }
 
-/** A name as people write it: `web.shop` and `shop/web` are services, and a URL has a host. A dot at the end makes it a whole name. */
+/**
+ * A name as people write it: `web.shop` and `shop/web` are services, and a URL has a host. A dot at the end
+ * makes it a whole name.
+ */
 export function nameFrom(text: string): string {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : null;
   const host = url === null ? undefined : hostOf(url);
@@ -359,8 +365,8 @@ export interface ListedZone {
 /** The zones to compile, and those to list. */
 export interface ZoneSelection {
   /**
-   * The zones to list. A name of no other kind of zone is a name of the clusterset zone. If a name is of another
-   * kind, only the named zones are listed; else all zones of the other kinds are listed, too.
+   * The zones to list. A name of no other kind of zone is a name of the clusterset zone. If a name is of
+   * another kind, only the named zones are listed; else all zones of the other kinds are listed, too.
    */
   readonly zones: readonly string[];
   /** The cluster id of the view; undefined for outside, which lists the own zones of all clusters. */
@@ -371,7 +377,8 @@ export interface ZoneSelection {
 const DEFAULT_ZONES = ["clusterset.local"];
 
 /**
- * Lists zones as the gateway serves them: the clusterset's, then the federations', then those of single clusters.
+ * Lists zones as the gateway serves them: the clusterset's, then the federations', then those of single
+ * clusters.
  * @throws {UsageError} for zone names that cannot be served
  */
 export function listZones(

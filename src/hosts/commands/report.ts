@@ -25,8 +25,8 @@ interface Report<Code extends number> {
 const PAUSE = 2000;
 
 /**
- * Prints a report. With `--watch` it reads again and prints what has changed, until SIGINT ends the process with 0; errors after the first report are
- * printed once, and the next report that succeeds is printed again.
+ * Prints a report. With `--watch` it reads again and prints what has changed, until SIGINT ends the process
+ * with 0; errors after the first report are printed once, and the next report that succeeds is printed again.
  */
 export async function report<Code extends number>(
   read: () => Promise<Report<Code>>,

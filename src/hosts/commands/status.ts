@@ -44,8 +44,8 @@ export async function status(flags: StatusFlags, output: Output): Promise<0 | 1>
 }
 
 /**
- * A status as text, also that of a gateway of an older version, which names no cluster that was never seen: a sentence, a table of clusters, then
- * conflicts and findings.
+ * A status as text, also that of a gateway of an older version, which names no cluster that was never seen: a
+ * sentence, a table of clusters, then conflicts and findings.
  * @param isWide also the position in a shared log, and which clusters disagree
  */
 export function statusLines(

@@ -9,7 +9,10 @@ export function makeToken(): { readonly token: string; readonly sha256: string }
   return withHash(randomBytes(32).toString("base64url"));
 }
 
-/** A token of 160 random bits that is a DNS label (RFC 1035 section 2.3.1): lower-case base32 (RFC 4648 section 6), independent of case. */
+/**
+ * A token of 160 random bits that is a DNS label (RFC 1035 section 2.3.1): lower-case base32 (RFC 4648
+ * section 6), independent of case.
+ */
 export function makeHostNameToken(): { readonly token: string; readonly sha256: string } {
   // Five bits of each byte, all equally likely.
   return withHash(Array.from(randomBytes(32), (byte) => BASE32[byte & 31]).join(""));

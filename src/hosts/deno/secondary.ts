@@ -1,4 +1,7 @@
-/** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/how-to/deploy/other-hosts.md has its environment variables. */
+/**
+ * `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/how-to/deploy/other-hosts.md has its
+ * environment variables.
+ */
 import { logJson } from "../../assembly/log.ts";
 import { createSteadyClock, waitingClock } from "../../gateway/clock.ts";
 import { createSecondaryHost, readSecondarySettings } from "../secondary-host.ts";

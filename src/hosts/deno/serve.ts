@@ -1,4 +1,7 @@
-/** `deno run -A src/hosts/deno/serve.ts --config FILE`: the gateway on Deno, with the flags of `clusterset-doh serve`. */
+/**
+ * `deno run -A src/hosts/deno/serve.ts --config FILE`: the gateway on Deno, with the flags of
+ * `clusterset-doh serve`.
+ */
 import { runProcess } from "../cli/program.ts";
 import { type FetchRuntime, startFetchServer } from "../fetch-server.ts";
 

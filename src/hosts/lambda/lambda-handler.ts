@@ -14,8 +14,9 @@ interface LambdaRequestContext {
 }
 
 /**
- * The client's address as AWS saw it, for `sourceCluster.trusted`. Header fields do not count, because clients can write
- * them, except for the last entry of X-Forwarded-For behind a load balancer: it appends that entry itself, and reports the address nowhere else.
+ * The client's address as AWS saw it, for `sourceCluster.trusted`. Header fields do not count, because
+ * clients can write them, except for the last entry of X-Forwarded-For behind a load balancer: it appends
+ * that entry itself, and reports the address nowhere else.
  */
 function clientAddressOf(
   { http, identity, elb }: LambdaRequestContext,

@@ -97,7 +97,11 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   return settings;
 }
 
-/** What a flag has, as the schema of its setting reads it. @param says the message. Default: the schema's. @throws {UsageError} */
+/**
+ * What a flag has, as the schema of its setting reads it.
+ * @param says the message. Default: the schema's.
+ * @throws {UsageError}
+ */
 function readFlag<Schema extends z.ZodType>(
   flag: string,
   schema: Schema,

@@ -10,7 +10,10 @@ import { StoreError, sqliteCode, storeFailure } from "../../database/store-error
 
 /** Bytes of the write-ahead log after a checkpoint, at most. */
 const LOG_BYTES = 16 * 1024 * 1024;
-/** Milliseconds that a reader waits while the log is recovered or restarted, which is all that can lock it out. */
+/**
+ * Milliseconds that a reader waits while the log is recovered or restarted, which is all that can lock it
+ * out.
+ */
 const PATIENCE = 2000;
 
 /** A database in a file, or in memory. */
@@ -31,8 +34,9 @@ export function connect(path: string, readOnly = false): DatabaseSync {
 }
 
 /**
- * Opens the database that changes are applied to, and creates it if there is none. A change that was applied is on the disk. SQLite copies its log
- * into the file whenever a change leaves 4 MB there: readers go on meanwhile.
+ * Opens the database that changes are applied to, and creates it if there is none. A change that was applied
+ * is on the disk. SQLite copies its log into the file whenever a change leaves 4 MB there: readers go on
+ * meanwhile.
  * @param path of the file; `:memory:` for tests
  * @throws {Error} of SQLite, e.g. for a file that is no database
  */
@@ -52,7 +56,8 @@ export function openDatabase(path: string): OpenDatabase {
 
 /**
  * Opens a connection that only reads, beside the one that writes.
- * @param onDamaged called once, when SQLite cannot read the file any more: only another start helps, which sets it aside
+ * @param onDamaged called once, when SQLite cannot read the file any more: only another start helps, which
+ * sets it aside
  */
 export function openForReading(
   path: string,
@@ -129,8 +134,10 @@ export interface StateDatabase extends OpenDatabase {
 }
 
 /**
- * Opens the database of a state folder, which no other process can open until it is closed. One that is damaged is set aside: workers push again.
- * @throws {UsageError} if the folder cannot be used. @throws {StoreError} if another process has it, or the disk fails
+ * Opens the database of a state folder, which no other process can open until it is closed. One that is
+ * damaged is set aside: workers push again.
+ * @throws {UsageError} if the folder cannot be used. @throws {StoreError} if another process has it, or the
+ * disk fails
  */
 export async function openStateDatabase(stateDirectory: string, log: Log): Promise<StateDatabase> {
   if (SQLITE_WARNING !== undefined)
@@ -250,7 +257,10 @@ export async function prepareStateFolder(stateDirectory: string): Promise<void> 
   }
 }
 
-/** Where `mkdir` may not make a folder that is missing in one that exists (`/proc`), Node's recursive form tries for ever. */
+/**
+ * Where `mkdir` may not make a folder that is missing in one that exists (`/proc`), Node's recursive form
+ * tries for ever.
+ */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
@@ -286,8 +296,8 @@ export function stateFolderFailure(error: unknown, stateDirectory: string): Usag
 }
 
 /**
- * Takes a folder for this process alone, as long as it lives: it holds the lock of a small database there. The database of the gateway itself cannot be locked,
- * which would lock out the threads that read it.
+ * Takes a folder for this process alone, as long as it lives: it holds the lock of a small database there.
+ * The database of the gateway itself cannot be locked, which would lock out the threads that read it.
  * @returns a function that gives the folder back
  * @throws {StoreError} STATE_DIRECTORY_IN_USE, naming the process that has it. @throws {Error} of SQLite
  */
@@ -314,7 +324,10 @@ function lockFolder(folder: string): () => void {
   }
 }
 
-/** Creates a file that only its user can read. One that exists is not opened: to close it again would drop the locks that SQLite has on it in this process. */
+/**
+ * Creates a file that only its user can read. One that exists is not opened: to close it again would drop the
+ * locks that SQLite has on it in this process.
+ */
 function createFile(path: string): void {
   try {
     writeFileSync(path, "", { flag: "wx", mode: 0o600 });
@@ -328,7 +341,8 @@ const REMOTE =
   /^(?:nfs4?|cifs|smb[23]?|smbfs|ncpfs|9p|afs|ceph|coda|davfs|glusterfs|lustre|gpfs|beegfs|orangefs|pvfs2|ocfs2|gfs2?|fuse\.(?:sshfs|glusterfs|ceph(?:-fuse)?|s3fs|gcsfuse|goofys|mount-s3|mountpoint-s3|rclone|juicefs|davfs2?|smbnetfs|curlftpfs|mfs|lizardfs|seaweedfs|weed|blobfuse2?|hdfs|nfs|alluxio|geesefs))$/;
 
 /**
- * The type of the file system of a path if it is one of another machine, where SQLite's locks do not work; undefined otherwise, and where the system has no list.
+ * The type of the file system of a path if it is one of another machine, where SQLite's locks do not work;
+ * undefined otherwise, and where the system has no list.
  * @param path absolute, without links
  * @param mounts the list (proc_pid_mountinfo(5))
  */

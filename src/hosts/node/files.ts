@@ -47,7 +47,8 @@ export async function readToken(file: string, what = TOKEN_FILE): Promise<string
 }
 
 /**
- * Reads the tokens that a file holds, one a line: all of them are valid, so that one can replace another without a gap.
+ * Reads the tokens that a file holds, one a line: all of them are valid, so that one can replace another
+ * without a gap.
  * @throws {UsageError} if it holds none, or a line has more than one word
  */
 export async function readTokens(file: string): Promise<string[]> {
@@ -57,7 +58,8 @@ export async function readTokens(file: string): Promise<string[]> {
 }
 
 /**
- * Reads a token from a file, without letting other work run meanwhile: a push waits for no thread of the pool.
+ * Reads a token from a file, without letting other work run meanwhile: a push waits for no thread of the
+ * pool.
  * @throws {UsageError} if the file has no token
  */
 export function readTokenAtOnce(file: string): string {
@@ -77,7 +79,10 @@ function tokenIn(file: string, text: string, what = TOKEN_FILE): string {
   return token;
 }
 
-/** Files that settings name. Values are those of the start until `refresh` reads others; a file that cannot be read leaves the last ones. */
+/**
+ * Files that settings name. Values are those of the start until `refresh` reads others; a file that cannot be
+ * read leaves the last ones.
+ */
 export class WatchedFiles {
   readonly #readers: (() => Promise<boolean>)[] = [];
 
@@ -122,7 +127,11 @@ export class WatchedFiles {
     return () => current.map((content) => content());
   }
 
-  /** Reads all again, in the order in which they were watched. @returns whether one changed @throws {Error} that names all which failed, after all were read */
+  /**
+   * Reads all again, in the order in which they were watched.
+   * @returns whether one changed
+   * @throws {Error} that names all which failed, after all were read
+   */
   async refresh(): Promise<boolean> {
     let hasChanged = false;
     const errors: Error[] = [];

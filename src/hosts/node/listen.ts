@@ -6,7 +6,10 @@ import type { ServerTls } from "./tls.ts";
 /** What listens, on one address or on several. */
 export interface Listener {
   readonly port: number;
-  /** Uses other certificates for new connections. It does not change whether a server requests client certificates. */
+  /**
+   * Uses other certificates for new connections. It does not change whether a server requests client
+   * certificates.
+   */
   renew?(tls: ServerTls): void;
   /** Stops accepting, finishes requests in progress, and cuts off the rest after `grace` milliseconds. */
   stop(grace: number): Promise<void>;
@@ -81,7 +84,10 @@ export async function listen(server: Server, options: ListenOptions): Promise<nu
   return (server.address() as AddressInfo).port;
 }
 
-/** Stops accepting; resolves when all connections have ended. @param cutOff ends those that are left after `grace` milliseconds */
+/**
+ * Stops accepting; resolves when all connections have ended.
+ * @param cutOff ends those that are left after `grace` milliseconds
+ */
 export async function stopServer(server: Server, grace: number, cutOff: () => void): Promise<void> {
   const timer = setTimeout(cutOff, grace);
   await new Promise((resolve) => server.close(resolve));
@@ -94,7 +100,10 @@ export class NoSuchAddress extends UsageError {}
 /** Ports below this are for processes with CAP_NET_BIND_SERVICE. */
 const FIRST_FREE_PORT = 1024;
 
-/** Explains why it is not possible to listen on an address. @param kind the setting of a listener for DNS that contains it */
+/**
+ * Explains why it is not possible to listen on an address.
+ * @param kind the setting of a listener for DNS that contains it
+ */
 export function listenFailure(
   error: NodeJS.ErrnoException,
   { host, port }: ListenAddress,

@@ -14,7 +14,9 @@ import { expiryOf } from "./tls.ts";
 
 export type { Logger };
 
-/** On stderr, one event a line, so that stdout has only a command's output: in JSON, at a terminal as text. */
+/**
+ * On stderr, one event a line, so that stdout has only a command's output: in JSON, at a terminal as text.
+ */
 export function createLogger(command: string, level: string): Logger {
   const isColoured = !process.env.NO_COLOR && process.env.TERM !== "dumb";
   const write = (line: string) => {
@@ -41,8 +43,8 @@ export function logTo(logger: Logger): Log {
 }
 
 /**
- * Opens the destination of audit lines: the ordinary log whatever its level, or a file that lines are appended to. If a line
- * cannot be written, the log gets an error; a full disk does not reject pushes.
+ * Opens the destination of audit lines: the ordinary log whatever its level, or a file that lines are
+ * appended to. If a line cannot be written, the log gets an error; a full disk does not reject pushes.
  * @throws {UsageError} if the file cannot be opened
  */
 export function openAuditSink(file: string | undefined, logger: Logger, log: Log) {
@@ -76,7 +78,10 @@ function open(file: string): number {
   }
 }
 
-/** The memory that this process may use, in bytes: the limit of its container, otherwise the memory of the machine. */
+/**
+ * The memory that this process may use, in bytes: the limit of its container, otherwise the memory of the
+ * machine.
+ */
 export function memoryLimit(): number {
   // Runtimes other than Node may lack it; 0 and very large numbers mean that there is no limit.
   const constrained = process.constrainedMemory?.() ?? 0;
@@ -100,8 +105,8 @@ export function processFacts(
 const boot = readBoot();
 
 /**
- * The clock of this process. Its time and the machine's uptime are monotonic, also while the wall clock is set; neither counts while the machine
- * is suspended.
+ * The clock of this process. Its time and the machine's uptime are monotonic, also while the wall clock is
+ * set; neither counts while the machine is suspended.
  */
 export const nodeClock: Clock = { ...createSteadyClock(), uptime };
 
@@ -131,8 +136,8 @@ const STYLES = {
 const KNOWN: ReadonlySet<string> = new Set(["level", "time", "command", "msg"]);
 
 /**
- * A line of the log for a person at a terminal: the time of day, the level, the message, then the other fields. Bytes that could confuse the terminal
- * are escaped.
+ * A line of the log for a person at a terminal: the time of day, the level, the message, then the other
+ * fields. Bytes that could confuse the terminal are escaped.
  * @param json a line of the log
  */
 export function terminalLine(json: string, isColoured: boolean): string {
@@ -157,7 +162,10 @@ function fieldText(value: unknown): string {
   return typeof message === "string" ? JSON.stringify(message) : JSON.stringify(value);
 }
 
-/** A text from elsewhere for a terminal: line breaks become spaces, other control and format characters are escaped. */
+/**
+ * A text from elsewhere for a terminal: line breaks become spaces, other control and format characters are
+ * escaped.
+ */
 export function printable(text: string): string {
   return text
     .replaceAll(/\s*\n\s*/g, " ")

@@ -16,9 +16,15 @@ export interface TlsIdentity {
 
 /** The certificates of a server. */
 export interface ServerTls extends TlsIdentity {
-  /** Certificates in PEM of the authorities that issue client certificates; undefined if the server requests none. */
+  /**
+   * Certificates in PEM of the authorities that issue client certificates; undefined if the server requests
+   * none.
+   */
   readonly clientCa?: string;
-  /** The keys of session tickets, 48 bytes, so that a session resumes on any thread. Default: each server makes its own. */
+  /**
+   * The keys of session tickets, 48 bytes, so that a session resumes on any thread. Default: each server
+   * makes its own.
+   */
   readonly ticketKeys?: Uint8Array;
 }
 
@@ -40,8 +46,9 @@ const VALID_DAYS = 397;
 const RENEW_BEFORE_DAYS = 30;
 
 /**
- * The self-signed certificate of a state folder. A new one is made if there is none, if it expires
- * within 30 days, or if it does not name `host`. One that is not valid yet stays: before a machine has the time, its clock is behind.
+ * The self-signed certificate of a state folder. A new one is made if there is none, if it expires within 30
+ * days, or if it does not name `host`. One that is not valid yet stays: before a machine has the time, its
+ * clock is behind.
  * @param now Unix milliseconds
  * @param alsoNamed further names and addresses in the certificate
  */
@@ -114,7 +121,10 @@ export function expiryOf(cert: string): number {
   return Date.parse(new X509Certificate(cert).validTo);
 }
 
-/** What is wrong with the first certificate of a chain in PEM that has expired; undefined while it has not. @param now Unix milliseconds */
+/**
+ * What is wrong with the first certificate of a chain in PEM that has expired; undefined while it has not.
+ * @param now Unix milliseconds
+ */
 export function describeExpired(cert: string, now: number): string | undefined {
   const expiry = expiryOf(cert);
   if (expiry > now) return undefined;
@@ -217,21 +227,28 @@ export async function openTlsSource(
 }
 
 /**
- * Negotiates the first of these protocols that the client offers (RFC 7301); a client that offers none of them is rejected. Node's `ALPNProtocols` does the
- * same, but copies the list for each connection into a part of a buffer of 64 KiB, and holds that for as long as the connection lives.
+ * Negotiates the first of these protocols that the client offers (RFC 7301); a client that offers none of
+ * them is rejected. Node's `ALPNProtocols` does the same, but copies the list for each connection into a part
+ * of a buffer of 64 KiB, and holds that for as long as the connection lives.
  */
 export function negotiate(supported: readonly string[]): Pick<TlsOptions, "ALPNCallback"> {
   return { ALPNCallback: ({ protocols }) => supported.find((protocol) => protocols.includes(protocol)) };
 }
 
-/** Whether a request is for another server. @param authority the host that it names, with its port if it has one */
+/**
+ * Whether a request is for another server.
+ * @param authority the host that it names, with its port if it has one
+ */
 export type IsMisdirected = (socket: TLSSocket, authority: string) => boolean;
 
 /**
- * Finds requests that belong to another server. A client of HTTP/2 uses one connection for several hosts if they have one address and the certificate covers
- * them (RFC 9113 section 9.1.1). Where a balancer chooses the server by the name in the handshake, and several servers share a wildcard certificate, the request
- * reaches the wrong one (RFC 9110 section 7.4). If no wildcard covers the host, no such client sent the request.
- * @param names those of the gateway, in lower case; `*.` stands for one label. Without a name no host is known to be another one
+ * Finds requests that belong to another server. A client of HTTP/2 uses one connection for several hosts if
+ * they have one address and the certificate covers them (RFC 9113 section 9.1.1). Where a balancer chooses
+ * the server by the name in the handshake, and several servers share a wildcard certificate, the request
+ * reaches the wrong one (RFC 9110 section 7.4). If no wildcard covers the host, no such client sent the
+ * request.
+ * @param names those of the gateway, in lower case; `*.` stands for one label. Without a name no host is
+ * known to be another one
  */
 export function misdirectedFrom(names: readonly string[]): IsMisdirected | undefined {
   const known = new Set(names.filter((name) => isIP(name) === 0));

@@ -19,8 +19,9 @@ interface AlarmStorage {
 }
 
 /**
- * Wakes the object when the next lease expires, even if the object was evicted; a timer would be lost with the object, and would keep
- * it in memory. Setting an alarm is billed as a written row, so an alarm that is too early stays, and is set anew when it goes off.
+ * Wakes the object when the next lease expires, even if the object was evicted; a timer would be lost with
+ * the object, and would keep it in memory. Setting an alarm is billed as a written row, so an alarm that is
+ * too early stays, and is set anew when it goes off.
  */
 export class LeaseAlarm implements LeaseWatch {
   readonly #storage: AlarmStorage;
@@ -30,7 +31,10 @@ export class LeaseAlarm implements LeaseWatch {
   /** Removes expired clusters and calls `watch` again; may be called too early. */
   onDue: () => void = () => {};
 
-  /** @param at the time of an alarm that is already set, in Unix milliseconds @param clock Unix milliseconds */
+  /**
+   * @param at the time of an alarm that is already set, in Unix milliseconds
+   * @param clock Unix milliseconds
+   */
   constructor(
     storage: AlarmStorage,
     at: number | null,

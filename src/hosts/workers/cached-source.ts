@@ -17,7 +17,9 @@ interface CachedSourceOptions {
   readonly cache: LocationCache;
   /** A URL that nothing else uses as a key of the cache; it is never requested. */
   readonly key: string;
-  /** The scope of the source, as `visibilityKey` has it; the paths of parts have it, too. Default: everything. */
+  /**
+   * The scope of the source, as `visibilityKey` has it; the paths of parts have it, too. Default: everything.
+   */
   readonly scope?: string;
   readonly counters?: TransferCounters;
   /** Takes work whose result is not awaited. */
@@ -49,10 +51,11 @@ const KEEP_STATE = 10;
 const KEEP_PART = 30 * 86_400;
 
 /**
- * One location's isolates share what they transfer, so that thousands of them send the object as many requests as one. The cache has no atomic
- * operations: an isolate writes a note into it before it requests something, and looks whether another one has written its own
- * in the meantime. The isolate whose note stays requests it, and the others wait for what comes of that, but not for ever. Where
- * the cache keeps nothing (on workers.dev), each isolate sends its own requests.
+ * One location's isolates share what they transfer, so that thousands of them send the object as many
+ * requests as one. The cache has no atomic operations: an isolate writes a note into it before it requests
+ * something, and looks whether another one has written its own in the meantime. The isolate whose note stays
+ * requests it, and the others wait for what comes of that, but not for ever. Where the cache keeps nothing
+ * (on workers.dev), each isolate sends its own requests.
  */
 export class CachedTransferSource implements TransferSource {
   readonly #options: CachedSourceOptions;
@@ -123,7 +126,9 @@ export class CachedTransferSource implements TransferSource {
     }
   }
 
-  /** Whether a note that was read after one's own is that of another isolate, which requests something now. */
+  /**
+   * Whether a note that was read after one's own is that of another isolate, which requests something now.
+   */
   #isOfAnother(note: Note | undefined, own: string): boolean {
     return note !== undefined && note.by !== own && Math.abs(this.#options.clock() - note.at) < PATIENCE;
   }

@@ -16,8 +16,8 @@ const log: Log = (level, event, message, { milliseconds: _, ...fields } = {}) =>
   logJson(level, event, message, fields);
 
 /**
- * The primary: takes pushes into its database, and gives isolates what they answer from. There is one for the whole clusterset, and only
- * the Worker reaches it. Its start reads the rows of clusters, and nothing else.
+ * The primary: takes pushes into its database, and gives isolates what they answer from. There is one for the
+ * whole clusterset, and only the Worker reaches it. Its start reads the rows of clusters, and nothing else.
  */
 export class ClustersetObject extends DurableObject<Environment> {
   /** Set before the first request, see the constructor. */

@@ -13,7 +13,10 @@ import { HttpTransferSource, sleep } from "../../transfer/http-source.ts";
 import { TransferCounters } from "../../transfer/transfer-state.ts";
 import { CachedTransferSource, type LocationCache } from "./cached-source.ts";
 
-/** Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query needs one. */
+/**
+ * Puts the gateway of an isolate together: a secondary, which sends requests to the object only when a query
+ * needs one.
+ */
 export async function createEdgeGateway(settings: WorkerSettings, bindings: Bindings): Promise<App> {
   const { config, authority, ...identities } = settings;
   const { background, clock, log } = bindings;
@@ -103,7 +106,8 @@ export interface Environment {
   /** The settings; see `EdgeConfig`. */
   readonly CONFIG?: unknown;
   /**
-   * The credentials for pushing; see `EdgePushCredentials`. More of them are in `PUSH_CREDENTIALS_2` and so on, since a secret has at most 5 KB.
+   * The credentials for pushing; see `EdgePushCredentials`. More of them are in `PUSH_CREDENTIALS_2` and so
+   * on, since a secret has at most 5 KB.
    */
   readonly PUSH_CREDENTIALS?: string;
 }

@@ -7,7 +7,9 @@ import { locationOf } from "./bindings.ts";
 /** A request of Cloudflare to a Worker. */
 export type EdgeRequest = Request<unknown, IncomingRequestCfProperties>;
 
-/** The client of a request at Cloudflare. Members are read on demand, since every access leaves JavaScript. */
+/**
+ * The client of a request at Cloudflare. Members are read on demand, since every access leaves JavaScript.
+ */
 export class EdgeClient implements Client {
   readonly certificate = "none";
   readonly #request: EdgeRequest;

@@ -49,9 +49,11 @@ const QUESTIONS = [
 ] as const;
 
 /**
- * Answers queries before the first request, from a service of its own, so that V8 has compiled what they need. The first query of an isolate then takes 5.0 ms
- * of CPU time instead of 9.0, of the 10 that Cloudflare's free plan has for a request; the start of an isolate counts against no request
- * (docs/explanation/benchmarks.md). It reaches nothing outside, which Cloudflare would reject during the start, and keeps nothing.
+ * Answers queries before the first request, from a service of its own, so that V8 has compiled what they
+ * need. The first query of an isolate then takes 5.0 ms of CPU time instead of 9.0, of the 10 that
+ * Cloudflare's free plan has for a request; the start of an isolate counts against no request
+ * (docs/explanation/benchmarks.md). It reaches nothing outside, which Cloudflare would reject during the
+ * start, and keeps nothing.
  */
 export async function rehearse(settings: WorkerSettings): Promise<void> {
   const { config } = settings;
@@ -77,7 +79,10 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   await Promise.all(background);
 }
 
-/** An object that has the service, and a cache that has the world; keys and lists come from the object, so that both ways are taken. */
+/**
+ * An object that has the service, and a cache that has the world; keys and lists come from the object, so
+ * that both ways are taken.
+ */
 function rehearsedBindings(world: KeyWorld, background: (work: Promise<unknown>) => void): Bindings {
   const sent = writeJson(sentWorld(world.context.options, world.entries));
   const times = { pushedAt: NOW, renewedAt: NOW, expiresAt: NOW + 60_000 };

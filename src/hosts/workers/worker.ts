@@ -9,8 +9,8 @@ export { ClustersetObject } from "./clusterset-object.ts";
 export type { Environment } from "./edge-gateway.ts";
 
 /**
- * The isolate's gateway, or the error that prevents one. It is put together while the isolate starts, because that does not count as CPU
- * time of the first request, of which the free plan has 10 ms.
+ * The isolate's gateway, or the error that prevents one. It is put together while the isolate starts, because
+ * that does not count as CPU time of the first request, of which the free plan has 10 ms.
  */
 const gateway = await startGateway();
 

@@ -40,7 +40,8 @@ export type DnsRoute = (
 ) => HttpResponse | Promise<HttpResponse>;
 
 /**
- * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
+ * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and
+ * no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const { queryBytes, limits, answerJson } = parts;
@@ -189,8 +190,9 @@ function percentDecoded(text: string): string | undefined {
 const MOST_KEPT = 4096;
 
 /**
- * The header fields of answers that any origin may read, or none. Most answers have the same few lengths and lifetimes.
- * A new object for each answer would be most of the cost of header fields, so the objects are cached. Callers must not change them.
+ * The header fields of answers that any origin may read, or none. Most answers have the same few lengths and
+ * lifetimes. A new object for each answer would be most of the cost of header fields, so the objects are
+ * cached. Callers must not change them.
  */
 export function keptFields() {
   const kept = new Map<number, Readonly<Record<string, string>>>();

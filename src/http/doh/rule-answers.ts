@@ -115,14 +115,20 @@ export function createRuleAnswers(
   };
 }
 
-/** Browsers and Apple's systems reserve `.local` for multicast DNS (RFC 6762), so other zones are better examples. */
+/**
+ * Browsers and Apple's systems reserve `.local` for multicast DNS (RFC 6762), so other zones are better
+ * examples.
+ */
 function aliasesFirst(zones: readonly string[]): readonly string[] {
   const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
   const isLocal = (zone: string) => /(?:^|\.)local$/.test(zone);
   return [...names.filter((zone) => !isLocal(zone)), ...names.filter(isLocal)];
 }
 
-/** The error instead of an answer: the bytes are not a query, the token is unknown, or the client exceeded its limit. */
+/**
+ * The error instead of an answer: the bytes are not a query, the token is unknown, or the client exceeded its
+ * limit.
+ */
 export function rejectUnanswered(
   reject: Reject,
   request: HttpRequest,
@@ -154,7 +160,9 @@ export function describeUnanswered(answered: Unanswered | Pick<Answered, "retryA
   return answered === "unknown-token" ? "the gateway does not know this bearer token" : TOO_MANY;
 }
 
-/** The Cache-Control field of an answer; `isPrivate` ones are for the client only (RFC 9111 section 5.2.2.7). */
+/**
+ * The Cache-Control field of an answer; `isPrivate` ones are for the client only (RFC 9111 section 5.2.2.7).
+ */
 export function cacheControl({ answer, isPrivate }: Pick<Answered, "answer" | "isPrivate">): string {
   if (answer.freshness <= 0) return "no-store";
   return isPrivate ? `private, max-age=${answer.freshness}` : `max-age=${answer.freshness}`;

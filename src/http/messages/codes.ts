@@ -1,7 +1,10 @@
 import { ACCESS_STATUS } from "../../access/client.ts";
 import { RULE_STATUS } from "../../access/rule.ts";
 
-/** All codes of errors of the HTTP API, with their statuses. They are stable: docs/how-to/troubleshoot.md and the pages that it names explain them. */
+/**
+ * All codes of errors of the HTTP API, with their statuses. They are stable: docs/how-to/troubleshoot.md and
+ * the pages that it names explain them.
+ */
 export const STATUS = {
   ...RULE_STATUS,
 

@@ -17,7 +17,10 @@ export interface AppEnvironment {
     /** The sources of the client's answers; absent for routes with credentials of their own. */
     readonly answers?: RuleAnswers | undefined;
     readonly urlToken?: UrlToken | undefined;
-    /** Why routes with credentials of their own must reject the request; each does so in its own form (`apiRoute`). */
+    /**
+     * Why routes with credentials of their own must reject the request; each does so in its own form
+     * (`apiRoute`).
+     */
     readonly rejection?: Rejection | undefined;
   };
   Variables: {

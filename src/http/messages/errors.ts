@@ -70,7 +70,10 @@ type OnAnswer<Environment extends ApiEnvironment> = (
   error?: unknown,
 ) => void;
 
-/** A route of an API: an `ApiError` of its handler becomes an error response, any other error a 500 without details; so does a rejection before the route. */
+/**
+ * A route of an API: an `ApiError` of its handler becomes an error response, any other error a 500 without
+ * details; so does a rejection before the route.
+ */
 export function apiRoute<Environment extends ApiEnvironment>(
   { counters, onError }: ApiParts,
   handle: (context: Context<Environment>) => Response | Promise<Response>,
@@ -189,8 +192,8 @@ export const NOTHING_HERE =
   "this path does not exist; DNS is at /dns-query, JSON at /resolve, explanations at /explain, the view of one cluster at /clusters/<cluster id>/dns-query";
 
 /**
- * A rejection is one line of text, or JSON in the form of every API (`ApiError`) for clients that accept it. Scripts of the allowed origins may
- * read it; no cache may store it.
+ * A rejection is one line of text, or JSON in the form of every API (`ApiError`) for clients that accept it.
+ * Scripts of the allowed origins may read it; no cache may store it.
  */
 export function createReject(allowed: AllowedOrigins, counters: QueryCounters): Reject {
   return (request, code, explanation, headers, status = STATUS[code]) => {

@@ -48,8 +48,8 @@ export type AllowedOrigins = "*" | readonly string[];
 export const NO_ORIGIN: AllowedOrigins = [];
 
 /**
- * The origins that may read the answers to clients of an access rule. `*` counts for the rule `public` only: a browser sends its user's address,
- * certificate and passwords also with requests of an attacker's page.
+ * The origins that may read the answers to clients of an access rule. `*` counts for the rule `public` only:
+ * a browser sends its user's address, certificate and passwords also with requests of an attacker's page.
  */
 export function originsOf(configured: AllowedOrigins, isPublic: boolean): AllowedOrigins {
   return configured === "*" && !isPublic ? NO_ORIGIN : configured;
@@ -78,8 +78,9 @@ export function crossOriginHeaders(request: HttpRequest, allowed: AllowedOrigins
 }
 
 /**
- * Answers OPTIONS, preflights included; `allow` is the Allow field of the resource. There is no Access-Control-Allow-Private-Network: a browser
- * that requires it keeps pages of the internet away from a gateway in a private network.
+ * Answers OPTIONS, preflights included; `allow` is the Allow field of the resource. There is no
+ * Access-Control-Allow-Private-Network: a browser that requires it keeps pages of the internet away from a
+ * gateway in a private network.
  */
 export function preflight(request: HttpRequest, allow: string, allowed: AllowedOrigins): HttpResponse {
   const headers: Record<string, string> = { ...crossOriginHeaders(request, allowed), allow };
@@ -91,14 +92,17 @@ export function preflight(request: HttpRequest, allow: string, allowed: AllowedO
   return { status: 204, headers, body: null };
 }
 
-/** Distinguishes hosts by which a gateway is known from others. @param host with its port, as `HttpRequest.host` */
+/**
+ * Distinguishes hosts by which a gateway is known from others.
+ * @param host with its port, as `HttpRequest.host`
+ */
 export type KnowsHost = (host: string) => boolean;
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 
 /**
- * Knows `localhost` and IP addresses: a page of a stranger, whose name was pointed at this gateway's address (DNS rebinding), has
- * another name. A request without a host is known, too: its client is no browser.
+ * Knows `localhost` and IP addresses: a page of a stranger, whose name was pointed at this gateway's address
+ * (DNS rebinding), has another name. A request without a host is known, too: its client is no browser.
  */
 export function isLocalHost(host: string): boolean {
   if (host.startsWith("[")) return true;

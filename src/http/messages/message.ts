@@ -4,27 +4,33 @@ import { readAtMost } from "../../dns/bounded-body.ts";
 import type { Background } from "../../transfer/secondary.ts";
 
 /**
- * A request to the DNS and JSON routes, with the members that every host has without making a Request object. On Node
- * a Request and a Response cost more than the answer (docs/explanation/benchmarks.md).
+ * A request to the DNS and JSON routes, with the members that every host has without making a Request object.
+ * On Node a Request and a Response cost more than the answer (docs/explanation/benchmarks.md).
  */
 export interface HttpRequest {
   readonly method: string;
   /** The path and query, or the whole URL. */
   readonly url: string;
-  /** The requested host, with its port if it has one (RFC 9110 section 7.2); empty if the client names no host. */
+  /**
+   * The requested host, with its port if it has one (RFC 9110 section 7.2); empty if the client names no
+   * host.
+   */
   readonly host: string;
   readonly client: Partial<Client> | undefined;
   /** A header field by its name in lower case; null if it is absent. */
   header(name: string): string | null;
   /**
-   * The body; undefined if it is longer than `most` bytes. May be called once. Without a promise if the request came whole; then its bytes may
-   * change after the turn.
+   * The body; undefined if it is longer than `most` bytes. May be called once. Without a promise if the
+   * request came whole; then its bytes may change after the turn.
    * @throws {Error} if the body ended before it was complete
    */
   body(most: number): MaybePromise<Uint8Array<ArrayBuffer> | undefined>;
 }
 
-/** A response that every host can send. `headers` contain the body's length; callers must not change them, since responses share them. */
+/**
+ * A response that every host can send. `headers` contain the body's length; callers must not change them,
+ * since responses share them.
+ */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -97,7 +103,9 @@ export function pathOf(url: string): string {
   return url.slice(start, end);
 }
 
-/** A path whose unreserved characters are not percent-encoded: the same resource (RFC 3986 section 6.2.2.2). */
+/**
+ * A path whose unreserved characters are not percent-encoded: the same resource (RFC 3986 section 6.2.2.2).
+ */
 export function plainPath(path: string): string {
   return path.replace(/%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi, (code) => decodeURIComponent(code));
 }

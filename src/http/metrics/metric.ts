@@ -1,4 +1,7 @@
-/** The value of a metric for a process of several threads: that of the main thread, or one of the values of all threads. */
+/**
+ * The value of a metric for a process of several threads: that of the main thread, or one of the values of
+ * all threads.
+ */
 export type MergeRule = "first" | "sum" | "max" | "min";
 
 /** One value of a metric. */
@@ -9,7 +12,10 @@ export interface Sample {
   readonly metricName?: string;
 }
 
-/** A metric with all of its values at one moment, in the form of prom-client. It is structured-clonable, for other threads. */
+/**
+ * A metric with all of its values at one moment, in the form of prom-client. It is structured-clonable, for
+ * other threads.
+ */
 export interface MetricSnapshot {
   readonly name: string;
   readonly help: string;
@@ -29,7 +35,10 @@ export interface Metric<From> extends Omit<MetricSnapshot, "values"> {
   readonly read: (from: From) => Iterable<Series> | undefined;
 }
 
-/** How a row is read: a number is one value without labels. Undefined: there is no such metric; an empty list: its value is not known. */
+/**
+ * How a row is read: a number is one value without labels. Undefined: there is no such metric; an empty list:
+ * its value is not known.
+ */
 type Read<From> = (from: From) => Iterable<Series> | number | undefined;
 
 /** A counter: threads add up. */
@@ -99,7 +108,11 @@ export function byJoinedLabels(
   });
 }
 
-/** The values of a histogram. @param bounds of its buckets @param buckets a count for each bound (not cumulative), and one for larger values */
+/**
+ * The values of a histogram.
+ * @param bounds of its buckets
+ * @param buckets a count for each bound (not cumulative), and one for larger values
+ */
 export function histogramSeries(
   bounds: readonly number[],
   { buckets, sum }: { readonly buckets: Iterable<number>; readonly sum: number },
@@ -127,7 +140,9 @@ export function readTable<From>(table: readonly Metric<From>[], from: From): Met
   });
 }
 
-/** What a thread counted: what goes on to count after it ended, so that no counter of the process goes back. */
+/**
+ * What a thread counted: what goes on to count after it ended, so that no counter of the process goes back.
+ */
 export function countersOf(metrics: readonly MetricSnapshot[]): MetricSnapshot[] {
   return metrics.filter(({ type, aggregator }) => type !== "gauge" && aggregator === "sum");
 }

@@ -2,8 +2,8 @@ import { AggregatorRegistry, collectDefaultMetrics, Registry } from "prom-client
 import { type MergeRule, type MetricSnapshot, metricsSource, type SnapshotSource } from "./metric.ts";
 
 /**
- * What a host says of itself beside the metrics of Node.js and its process. Reading costs queries nothing: a request for `/metrics` reads what was counted.
- * Only for hosts that prom-client runs on.
+ * What a host says of itself beside the metrics of Node.js and its process. Reading costs queries nothing: a
+ * request for `/metrics` reads what was counted. Only for hosts that prom-client runs on.
  */
 export function withNodeMetrics(read: () => Promise<readonly MetricSnapshot[]>): SnapshotSource {
   const registry = new Registry();
@@ -11,7 +11,10 @@ export function withNodeMetrics(read: () => Promise<readonly MetricSnapshot[]>):
   return metricsSource(async () => [...(await snapshotOf(registry)), ...(await read())]);
 }
 
-/** How the values of several threads become one. `process_…` is of the whole process; each thread has a heap and resources of its own. */
+/**
+ * How the values of several threads become one. `process_…` is of the whole process; each thread has a heap
+ * and resources of its own.
+ */
 function mergeRuleOf(name: string): MergeRule {
   if (name.startsWith("process_") || name === "nodejs_version_info") return "first";
   // The delay of the thread whose queries wait longest.
@@ -27,7 +30,8 @@ export async function snapshotOf(registry: Registry): Promise<MetricSnapshot[]> 
 
 /**
  * The metrics of a process: each series once, those of the main thread first.
- * @param others of other threads, and what threads counted that ended or did not answer in time: from `countersOf`
+ * @param others of other threads, and what threads counted that ended or did not answer in time: from
+ * `countersOf`
  */
 export function mergeMetrics(
   main: readonly MetricSnapshot[],

@@ -12,8 +12,8 @@ const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; char
 
 /**
  * `/status`: clusters, services, conflicts and findings in JSON, as far as they exist for the client.
- * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); clients who see everything also get the number of clusters,
- * or the reason. `/metrics`, for clients who see everything.
+ * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); clients who see
+ * everything also get the number of clusters, or the reason. `/metrics`, for clients who see everything.
  * @param gateway the gateway whose readiness is public
  * @param clock Unix milliseconds
  */
@@ -78,7 +78,10 @@ function describeNeverSeen({ neverSeen = [] }: ServingStatus): string[] {
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {
   status(): ServingStatus;
-  /** Conflicts and findings, as of now; undefined where that takes too long. Absent for a secondary, which does not know them. */
+  /**
+   * Conflicts and findings, as of now; undefined where that takes too long. Absent for a secondary, which
+   * does not know them.
+   */
   survey?(): Promise<Objections | undefined>;
 }
 
@@ -88,7 +91,10 @@ export const MOST_LISTED = 100;
 /** A gateway as its clients may see it, in JSON: what `/status` returns. */
 export type StatusReport = Written<typeof StatusSchema>;
 
-/** @param objections undefined where they are not known @param now Unix milliseconds by the gateway's clock */
+/**
+ * @param objections undefined where they are not known
+ * @param now Unix milliseconds by the gateway's clock
+ */
 export function statusReport(
   status: ServingStatus,
   objections: Objections | undefined,

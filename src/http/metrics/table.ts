@@ -63,7 +63,10 @@ export interface ThreadCounts {
   replaced(): number;
 }
 
-/** The gateway's status at one time. A secondary does not know conflicts and findings, but its delay behind the primary. */
+/**
+ * The gateway's status at one time. A secondary does not know conflicts and findings, but its delay behind
+ * the primary.
+ */
 interface Status extends ServingStatus {
   /** Unix milliseconds. */
   readonly now: number;
@@ -376,8 +379,9 @@ const conflictSeries = memoize((conflicts: readonly Conflict[]): readonly Series
 );
 
 /**
- * Findings by cluster and reason. Clusters choose the reasons of findings that they push: unknown ones count as
- * `other`, so that no cluster can add series without bound. For the same reason namespaces and names of services are not labels.
+ * Findings by cluster and reason. Clusters choose the reasons of findings that they push: unknown ones count
+ * as `other`, so that no cluster can add series without bound. For the same reason namespaces and names of
+ * services are not labels.
  */
 const findingSeries = memoize((findings: readonly ClusterFinding[]): readonly Series[] =>
   countByLabels(
@@ -388,7 +392,10 @@ const findingSeries = memoize((findings: readonly ClusterFinding[]): readonly Se
   ),
 );
 
-/** What the workers of live clusters report, by reason; reasons of another version count as `other`, as with findings. */
+/**
+ * What the workers of live clusters report, by reason; reasons of another version count as `other`, as with
+ * findings.
+ */
 function degradationSeries(clusters: readonly ClusterStatus[], now: number): readonly Series[] {
   return clusters.flatMap(({ clusterId: cluster, live, degraded = [] }) => {
     const byReason = new Map<string, number>();

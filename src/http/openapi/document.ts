@@ -13,7 +13,8 @@ const SECURITY_SCHEMES = {
 };
 
 /**
- * The HTTP API as an OpenAPI 3.1 document, the same on every host: paths that a gateway's settings do not have answer 404.
+ * The HTTP API as an OpenAPI 3.1 document, the same on every host: paths that a gateway's settings do not
+ * have answer 404.
  * @param version of this software
  */
 export function openApiDocument(version: string): Part {
@@ -115,7 +116,9 @@ function reference(name: keyof typeof SCHEMAS): Part {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** What is sent: a member with a default may be left out, and clients must take members that they do not know. */
+/**
+ * What is sent: a member with a default may be left out, and clients must take members that they do not know.
+ */
 function jsonSchemas(): Part {
   const named = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(SCHEMAS)) named.add(schema, { id });

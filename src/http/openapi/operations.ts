@@ -71,7 +71,9 @@ export interface Operation {
 /** What operations have in common. */
 export interface Api {
   readonly description: string;
-  /** Which of `securitySchemes` help; none for everybody. `optional` where the gateway's access rules decide. */
+  /**
+   * Which of `securitySchemes` help; none for everybody. `optional` where the gateway's access rules decide.
+   */
   readonly security: readonly ("bearer" | "basic" | "certificate" | "optional")[];
   readonly operations: readonly Operation[];
 }

@@ -29,7 +29,10 @@ const NOTHING_THERE: ReadonlySet<string> = new Set([
   "OUT_OF_ZONE",
 ]);
 
-/** `/services/<namespace>/<name>?view=<cluster id>`: what is answered for a service, from which clusters, and why. */
+/**
+ * `/services/<namespace>/<name>?view=<cluster id>`: what is answered for a service, from which clusters, and
+ * why.
+ */
 export async function servicePage(
   parts: PageParts,
   requested: RequestedService,
@@ -164,7 +167,10 @@ interface NameToAsk {
   readonly what: string;
 }
 
-/** The names of a service, of its ports and of its endpoints, each with a button to copy it and a link to look it up. */
+/**
+ * The names of a service, of its ports and of its endpoints, each with a button to copy it and a link to look
+ * it up.
+ */
 function nameList(facts: ServiceFacts, zones: readonly string[]): Html {
   const { namespace, name, view, listing, endpoints, addresses } = facts;
   const own = `${name}.${namespace}.svc`;
@@ -196,7 +202,10 @@ function item({ name, types, what }: NameToAsk, view: string | undefined): Html 
 const MOST_CLUSTERS = 50;
 const MOST_ADDRESSES = 20;
 
-/** The clusters that export a service or that its answers depend on: their endpoints, addresses and leases. Exporters come first, by precedence. */
+/**
+ * The clusters that export a service or that its answers depend on: their endpoints, addresses and leases.
+ * Exporters come first, by precedence.
+ */
 function sourceTable({ explanation: { service }, addresses, leases }: ServiceFacts): Html {
   const exporters = new Map((service?.exporters ?? []).map((one) => [one.clusterId, one]));
   const leaseOf = new Map(leases.map(({ clusterId, expiresInSeconds }) => [clusterId, expiresInSeconds]));
@@ -239,7 +248,9 @@ function leaseText(expiresInSeconds: number | null | undefined): Html | string {
     : `${duration(expiresInSeconds * 1000)} left`;
 }
 
-/** `/clusters/<cluster id>`: the state of a cluster, what it exports, and what of that is not served and why. */
+/**
+ * `/clusters/<cluster id>`: the state of a cluster, what it exports, and what of that is not served and why.
+ */
 export async function clusterPage(
   { gateway, directory, clock }: PageParts,
   clusterId: string,

@@ -131,7 +131,10 @@ export function createDirectory(listed: () => Listed | undefined) {
     return { total: list.length, entries: list.slice(range.offset, range.offset + range.most) };
   };
   return {
-    /** A service as it is in a view; undefined if it is not served there, or not in memory. @param view a cluster id; undefined for outside */
+    /**
+     * A service as it is in a view; undefined if it is not served there, or not in memory.
+     * @param view a cluster id; undefined for outside
+     */
     async service(
       namespace: string,
       name: string,
@@ -224,7 +227,10 @@ function* exportsOf(
 /** The most services that are searched for an example, in the order of names. */
 const MOST_SERVICES = 50;
 
-/** The name of a service that has an address, and on which clusters agree if there is such a one; undefined if no service has an address. */
+/**
+ * The name of a service that has an address, and on which clusters agree if there is such a one; undefined if
+ * no service has an address.
+ */
 export async function exampleIn(directory: Directory, zone: string): Promise<SetupRequest["example"]> {
   const part = await directory.services({ offset: 0, most: MOST_SERVICES, words: [], view: undefined });
   if ("missing" in part) return undefined;

@@ -26,7 +26,10 @@ export interface ExplainedAnswer {
   readonly search: string;
 }
 
-/** Queries like the JSON form: what a client may not see is answered and explained as what does not exist. An `error` is a sentence for the page. */
+/**
+ * Queries like the JSON form: what a client may not see is answered and explained as what does not exist. An
+ * `error` is a sentence for the page.
+ */
 export async function explainedAnswer(
   { answerQuery, endpointAt, gateway, clock, listed }: PageParts,
   { search, view }: PageQuestion,

@@ -76,7 +76,10 @@ function summaryOf({ addresses, addressCount, ports }: GridRow): string {
   ].join(" · ");
 }
 
-/** `pushed`: its first push is not in the answers yet. `degraded`: it is live, but its worker cannot read all of it. */
+/**
+ * `pushed`: its first push is not in the answers yet. `degraded`: it is live, but its worker cannot read all
+ * of it.
+ */
 export function leaseState({ live, expiresAt, degraded }: ClusterStatus, now: number) {
   if (live) return degraded === undefined ? "live" : "degraded";
   return expiresAt > now ? "pushed" : "expired";
@@ -110,7 +113,10 @@ const WIDTH = 720;
 const NAMES = 130;
 const LANE = 22;
 
-/** Pushes, losses and changes of ranks: a lane for each cluster, and the newest ones in words. @param entries the newest first */
+/**
+ * Pushes, losses and changes of ranks: a lane for each cluster, and the newest ones in words.
+ * @param entries the newest first
+ */
 export function timeLine(entries: readonly HistoryEntry[], now: number): Html {
   if (entries.length === 0) return html`<p>Nothing happened yet.</p>`;
   const lanes = [...new Set(entries.map(({ clusterId }) => clusterId))]

@@ -169,7 +169,10 @@ const STATES = {
 
 const NEVER_SEEN = html`<span class="bad">never seen</span>`;
 
-/** Clusters that were never seen come first, then those with an expired lease, then those with a degraded worker, then those that were last seen longest ago. */
+/**
+ * Clusters that were never seen come first, then those with an expired lease, then those with a degraded
+ * worker, then those that were last seen longest ago.
+ */
 export function byNeed({
   clusters,
   neverSeen = [],

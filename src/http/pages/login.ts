@@ -14,7 +14,10 @@ const SESSION = new RegExp(`(?:^|;\\s*)${COOKIE}=([^;]+)`);
 /** Browsers keep no longer cookie: name, value and attributes have 4,096 bytes. */
 const LONGEST_TOKEN = 4000;
 
-/** The request of a browser that logged in, as if it had the token in its Authorization field; undefined for any other. For pages alone: no cache keeps them. */
+/**
+ * The request of a browser that logged in, as if it had the token in its Authorization field; undefined for
+ * any other. For pages alone: no cache keeps them.
+ */
 export function withSession(request: ShownRequest): ShownRequest | undefined {
   const token = SESSION.exec(request.header("cookie") ?? "")?.[1];
   return token === undefined || request.header("authorization") !== null
@@ -36,7 +39,10 @@ interface LoginParts {
   readonly onRejection: (rejection: Pick<NotAdmitted, "outcome">) => void;
 }
 
-/** `/login` and `/logout`, for people with a bearer token: the browser keeps it until it is closed, and pages take it from there. */
+/**
+ * `/login` and `/logout`, for people with a bearer token: the browser keeps it until it is closed, and pages
+ * take it from there.
+ */
 export function createLoginRoutes({ access, version, onRejection }: LoginParts): Hono<AppEnvironment> {
   const routes = new Hono<AppEnvironment>();
   const rejected = (problem: string) => pageResponse(loginPage(problem), version);
@@ -63,7 +69,10 @@ export function createLoginRoutes({ access, version, onRejection }: LoginParts):
   return routes;
 }
 
-/** Whether a page of another site sends a form (Fetch Metadata, section 2.4); older browsers name their page's origin. */
+/**
+ * Whether a page of another site sends a form (Fetch Metadata, section 2.4); older browsers name their page's
+ * origin.
+ */
 function isForeign(request: FetchRequest): boolean {
   const site = request.header("sec-fetch-site");
   if (site !== null) return site !== "same-origin" && site !== "none";

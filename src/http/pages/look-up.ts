@@ -120,7 +120,11 @@ function toPageQuestion({ name, type, view }: TypedQuestion): PageQuestion {
   return { search, view: view || undefined };
 }
 
-/** The form. It works without a script, and keeps the typed values. @param names for completion @param error what is wrong with the values */
+/**
+ * The form. It works without a script, and keeps the typed values.
+ * @param names for completion
+ * @param error what is wrong with the values
+ */
 function lookUpForm(
   typed: TypedQuestion | undefined,
   clusters: readonly string[],
@@ -145,7 +149,10 @@ ${error === undefined ? "" : html`<p class="note" role="alert" id="error">${erro
 /** The most records that the page shows. */
 const MOST_RECORDS = 100;
 
-/** An answer: a sentence, its explanation, its records. @param hasLinks whether the browser may query, too: its session counts for pages alone */
+/**
+ * An answer: a sentence, its explanation, its records.
+ * @param hasLinks whether the browser may query, too: its session counts for pages alone
+ */
 function lookUpResult({ json, query, path, search, explanation }: ExplainedAnswer, hasLinks: boolean): Html {
   const question = json.Question[0] ?? { name: ".", type: 0 };
   const type = nameOfType(question.type);

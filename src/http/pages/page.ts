@@ -23,8 +23,9 @@ const MENU: readonly (readonly [path: string, text: string])[] = [
 ];
 
 /**
- * The response of a page. Its data comes from clusters, so it is untrusted and may be confidential: all values are escaped, only the
- * script with the hash in the policy runs, and nothing is loaded from elsewhere. No frame, no referrer, no shared cache.
+ * The response of a page. Its data comes from clusters, so it is untrusted and may be confidential: all
+ * values are escaped, only the script with the hash in the policy runs, and nothing is loaded from elsewhere.
+ * No frame, no referrer, no shared cache.
  * @param prefix the path prefix of the client: `/tokens/<token>`
  */
 export async function pageResponse(page: Page, version: string, prefix = ""): Promise<Response> {
@@ -66,7 +67,10 @@ export async function pageResponse(page: Page, version: string, prefix = ""): Pr
   });
 }
 
-/** Adds the prefix to the paths in attributes. Only our templates contain such attributes: in values quotes are escaped. */
+/**
+ * Adds the prefix to the paths in attributes. Only our templates contain such attributes: in values quotes
+ * are escaped.
+ */
 function withPrefix(document: string, prefix: string): string {
   if (prefix === "") return document;
   return document.replace(/( (?:href|action)=")\//g, (_, attribute) => `${attribute}${prefix}/`);
@@ -319,8 +323,9 @@ export function refreshed(content: Html): Html {
 }
 
 /**
- * Adds a button to every text that has `data-copy`, and replaces the part that has `data-refresh`: not in a hidden tab, not while something in it
- * has the focus or is selected, and only on demand for those who prefer reduced motion. Without the script a page has neither, and is complete.
+ * Adds a button to every text that has `data-copy`, and replaces the part that has `data-refresh`: not in a
+ * hidden tab, not while something in it has the focus or is selected, and only on demand for those who prefer
+ * reduced motion. Without the script a page has neither, and is complete.
  */
 const PAGE_SCRIPT = `
 const make = (name, text, at) => {

@@ -27,11 +27,17 @@ export interface BodyLimits {
 
 /** Bounds on the requests of the push API. */
 export interface PushLimits extends BodyLimits {
-  /** Members and elements that one cluster may send each second in the long run; at once it may send two bodies of the greatest size. */
+  /**
+   * Members and elements that one cluster may send each second in the long run; at once it may send two
+   * bodies of the greatest size.
+   */
   readonly pushValuesPerSecond: number;
   /** Bytes of all bodies together that are read at the same time. */
   readonly pushBytesInFlight: number;
-  /** The first bytes of each body, which do not count as `pushBytesInFlight`: a body of this size never waits for another cluster. */
+  /**
+   * The first bytes of each body, which do not count as `pushBytesInFlight`: a body of this size never waits
+   * for another cluster.
+   */
   readonly pushSmallBytes: number;
   /** Snapshots and deltas of one cluster at the same time. */
   readonly pushesInFlight: number;
@@ -48,7 +54,10 @@ const MOST_STEPS = 64;
 interface BytesReading {
   readonly limits: BodyLimits;
   readonly setTimer: Clock["setTimer"];
-  /** Counts what the body takes in the memory: the bytes that were sent, or decompressed if that is more. Default: it is not counted. */
+  /**
+   * Counts what the body takes in the memory: the bytes that were sent, or decompressed if that is more.
+   * Default: it is not counted.
+   */
   readonly account?: BodyAccount;
 }
 
@@ -61,7 +70,8 @@ interface LinesReading extends BytesReading {
 }
 
 /**
- * Takes a body of lines, plain or compressed by gzip, each line as it arrives. Nothing is changed until the caller applies the stage.
+ * Takes a body of lines, plain or compressed by gzip, each line as it arrives. Nothing is changed until the
+ * caller applies the stage.
  * @param start called with the first line; may reject the body by throwing
  * @throws {ApiError} 400, 408, 413, 415, 429 or 503 @throws {LinesError} @throws {SnapshotError}
  */
@@ -123,8 +133,8 @@ function checkHead({ headers }: Request, type: string, limits: BodyLimits, hint 
 }
 
 /**
- * The bytes of a body, decompressed. The body is received as fast as it is sent, whatever its reader does meanwhile: only its sender can make
- * it too slow, for the limits here as for those of the host.
+ * The bytes of a body, decompressed. The body is received as fast as it is sent, whatever its reader does
+ * meanwhile: only its sender can make it too slow, for the limits here as for those of the host.
  * @throws {ApiError} 400, 408, 413, 415, or what the account throws
  */
 async function* readBytes(request: Request, reading: BytesReading): AsyncGenerator<Uint8Array> {
@@ -197,8 +207,8 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
     }
   } finally {
     slow?.end();
-    // Also when the reader of these parts gave up: the sender should not go on. A decompressor ends by its input: on Node it writes into a
-    // stream that was cancelled, and that ends the process.
+    // Also when the reader of these parts gave up: the sender should not go on. A decompressor ends by its
+    // input: on Node it writes into a stream that was cancelled, and that ends the process.
     if (isCompressed) {
       reader.closed.catch(() => {});
       giveUp();
@@ -220,7 +230,10 @@ function unreadable(isCompressed: boolean): ApiError {
     : new ApiError("UNREADABLE_BODY", "the body ended before it was complete");
 }
 
-/** Counts the bytes of one body while the gateway holds them. A body that is rejected returns its room before it is closed. */
+/**
+ * Counts the bytes of one body while the gateway holds them. A body that is rejected returns its room before
+ * it is closed.
+ */
 export interface BodyAccount {
   /**
    * Counts further bytes.
@@ -236,7 +249,10 @@ export interface BodyAccount {
   release(): void;
 }
 
-/** All bodies that are read at the same time have at most the members and elements of so many that are as large as they may be. */
+/**
+ * All bodies that are read at the same time have at most the members and elements of so many that are as
+ * large as they may be.
+ */
 const LARGEST_BODIES = 4;
 
 type BudgetLimits = Pick<PushLimits, "pushBytes" | "pushBytesInFlight" | "pushSmallBytes" | "pushValues">;
@@ -253,8 +269,8 @@ export class BodyBudget {
   }
 
   /**
-   * An account for one body of a cluster. Its first `pushSmallBytes` bytes count for the cluster alone, so that bodies of other clusters
-   * never keep out a small one; `pushesInFlight` bounds how many there are.
+   * An account for one body of a cluster. Its first `pushSmallBytes` bytes count for the cluster alone, so
+   * that bodies of other clusters never keep out a small one; `pushesInFlight` bounds how many there are.
    */
   open(clusterId: string): BodyAccount {
     const { pushBytes, pushBytesInFlight, pushSmallBytes, pushValues } = this.#limits;
@@ -312,8 +328,9 @@ function noRoom(limit: "limits.pushBytesInFlight" | "limits.pushBytes"): ApiErro
 const SECOND = 1000;
 
 /**
- * Gives up on a body whose sender is too slow. It counts seconds one by one, each with a timer of its own: a process that was busy for
- * a while counts one second and reads what has arrived meanwhile, before it blames the sender.
+ * Gives up on a body whose sender is too slow. It counts seconds one by one, each with a timer of its own: a
+ * process that was busy for a while counts one second and reads what has arrived meanwhile, before it blames
+ * the sender.
  * @param giveUp called at most once
  */
 function watch({ limits, setTimer }: BytesReading, giveUp: (error: ApiError) => void) {

@@ -96,8 +96,9 @@ const NOTHING = { text: "", lines: 0 };
 const ENCODER = new TextEncoder();
 
 /**
- * The lines of a desired state as its reader takes them: the state, then changes, and leases at every third of the shortest. It ends after a time, so
- * that proxies and credentials are checked anew, and when the reader takes nothing for too long. Nothing is produced ahead of the reader.
+ * The lines of a desired state as its reader takes them: the state, then changes, and leases at every third
+ * of the shortest. It ends after a time, so that proxies and credentials are checked anew, and when the
+ * reader takes nothing for too long. Nothing is produced ahead of the reader.
  * @param leasesLeft seconds until leases expire, by cluster id
  * @param onEnd called once
  */

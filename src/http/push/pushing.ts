@@ -87,7 +87,10 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       auditAnswers(dependencies, action),
     );
 
-  /** A snapshot or a delta. From the end of its body until it is answered from, it waits; also where the gateway could not take it. */
+  /**
+   * A snapshot or a delta. From the end of its body until it is answered from, it waits; also where the
+   * gateway could not take it.
+   */
   const change = (
     action: AuditAction,
     handle: (context: PushContext, clusterId: string, take: TakeLines) => Promise<Response>,
@@ -199,7 +202,10 @@ function otherCluster(clusterId: string, expected: string): ApiError {
   return new ApiError("CLUSTER_ID_MISMATCH", message);
 }
 
-/** A query parameter that is a generation: the one on which lines build, or the newest one that the sender of others knows. Undefined if it is not there. */
+/**
+ * A query parameter that is a generation: the one on which lines build, or the newest one that the sender of
+ * others knows. Undefined if it is not there.
+ */
 function generationIn(context: PushContext, name: "baseGeneration" | "after"): number | undefined {
   const text = context.req.query(name);
   if (text === undefined) return undefined;
@@ -215,7 +221,10 @@ function requestedTerms(context: PushContext): Pick<RequestedTerms, "leaseSecond
   return { leaseSeconds: requestedLease(context), instance: instanceIn(context) };
 }
 
-/** The query parameter `instance`: what the worker reads, by a name that no other worker with the cluster id has; undefined if it does not say. */
+/**
+ * The query parameter `instance`: what the worker reads, by a name that no other worker with the cluster id
+ * has; undefined if it does not say.
+ */
 function instanceIn(context: PushContext): string | undefined {
   const text = context.req.query("instance");
   if (text === undefined || INSTANCE_NAME.test(text)) return text;
@@ -253,7 +262,10 @@ async function describeCluster(gateway: PushGateway, clusterId: string): Promise
 /** Clusters that are remembered; only those with a credential come so far. */
 const MOST_CLUSTERS = 20_000;
 
-/** Bounds the requests of each cluster, and what is read at the same time: no cluster takes the memory or the time of the others. */
+/**
+ * Bounds the requests of each cluster, and what is read at the same time: no cluster takes the memory or the
+ * time of the others.
+ */
 class PushAdmission {
   readonly bodies: BodyBudget;
   readonly #limits: PushLimits;
@@ -288,7 +300,8 @@ class PushAdmission {
   }
 
   /**
-   * Lets a cluster begin a body as long as those before it are paid for. A body is admitted on credit: how much it has is known at its end.
+   * Lets a cluster begin a body as long as those before it are paid for. A body is admitted on credit: how
+   * much it has is known at its end.
    * @throws {ApiError} 429
    */
   begin(clusterId: string): void {

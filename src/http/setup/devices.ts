@@ -12,8 +12,9 @@ import {
 } from "./facts.ts";
 
 /**
- * A configuration profile with a DNSSettings payload (Apple, Device Management): queries for the zone go to the gateway,
- * all others to the previous resolver. A profile for the same gateway and zone has the same UUIDs, so it replaces the previous one.
+ * A configuration profile with a DNSSettings payload (Apple, Device Management): queries for the zone go to
+ * the gateway, all others to the previous resolver. A profile for the same gateway and zone has the same
+ * UUIDs, so it replaces the previous one.
  */
 export async function appleProfile(facts: SetupFacts): Promise<SetupFile> {
   const { zone, resource, addresses } = facts;
@@ -114,8 +115,9 @@ export async function nameBasedUuid(url: string): Promise<string> {
 }
 
 /**
- * A managed policy of Chromium, Chrome and Edge. `secure`, because `automatic` uses a server only after it has resolved
- * www.gstatic.com, and falls back to the system's resolver for all names that the server refuses.
+ * A managed policy of Chromium, Chrome and Edge. `secure`, because `automatic` uses a server only after it
+ * has resolved www.gstatic.com, and falls back to the system's resolver for all names that the server
+ * refuses.
  */
 export function chromiumPolicy({ resource }: SetupFacts): SetupFile {
   return jsonFile("clusterset-doh.json", {
@@ -137,9 +139,9 @@ const chromium: ClientSetup = {
 };
 
 /**
- * Enterprise policies of Firefox. For names that the gateway does not know Firefox asks the system's resolver (`Fallback`).
- * That needs the preferences: services have private addresses (RFC 1918), and the gateway need not know
- * example.com, which Firefox queries before it trusts a server.
+ * Enterprise policies of Firefox. For names that the gateway does not know Firefox asks the system's resolver
+ * (`Fallback`). That needs the preferences: services have private addresses (RFC 1918), and the gateway need
+ * not know example.com, which Firefox queries before it trusts a server.
  */
 export function firefoxPolicy({ resource }: SetupFacts): SetupFile {
   const preference = (value: boolean | string) => ({ Value: value, Status: "default" });

@@ -8,7 +8,10 @@ export interface DnsPort {
   readonly port: number;
 }
 
-/** The facts in setup files. `readSetupFacts` validates every text: host, zone and names cannot break out of a line of a file. */
+/**
+ * The facts in setup files. `readSetupFacts` validates every text: host, zone and names cannot break out of a
+ * line of a file.
+ */
 export interface SetupFacts {
   /** The zone, in lower case, without the trailing dot. */
   readonly zone: string;
@@ -55,7 +58,10 @@ const PREFIX = /^(?:\/tokens\/[A-Za-z0-9\-._~]{1,200})?$/;
 const NAME =
   /^(?=.{1,253}$)[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
 
-/** @throws {SetupError} for a URL that is not `https://HOST[:PORT]`, or names with characters that a setup file cannot contain */
+/**
+ * @throws {SetupError} for a URL that is not `https://HOST[:PORT]`, or names with characters that a setup
+ * file cannot contain
+ */
 export function readSetupFacts(request: SetupRequest): SetupFacts {
   const { host, port, origin } = readOrigin(request.url);
   const zone = readName(request.zone, "the zone");
@@ -144,7 +150,10 @@ export interface ClientSetup {
   /** The anchor for links on a page. */
   readonly id: string;
   readonly title: string;
-  /** One or two sentences: the setting that this client needs before it can use the gateway. Undefined if it needs none. */
+  /**
+   * One or two sentences: the setting that this client needs before it can use the gateway. Undefined if it
+   * needs none.
+   */
   readonly lacks?: (facts: SetupFacts) => string | undefined;
   /** The steps with the files, one or two sentences each. */
   readonly steps: (facts: SetupFacts) => readonly string[];
@@ -154,7 +163,9 @@ export interface ClientSetup {
 /** The placeholder in a file for an unknown address. */
 const UNKNOWN_ADDRESS = "GATEWAY_ADDRESS";
 
-/** The address of the gateway for a client: that of the port's listener, if it listens on only one address. */
+/**
+ * The address of the gateway for a client: that of the port's listener, if it listens on only one address.
+ */
 export function gatewayAddress(facts: SetupFacts, at?: { readonly address: string | undefined }): string {
   return at?.address ?? facts.addresses[0] ?? UNKNOWN_ADDRESS;
 }
@@ -173,7 +184,10 @@ export function lacksAlias({ zone }: SetupFacts): string | undefined {
     : undefined;
 }
 
-/** The step for a self-signed certificate. @param step default: that of clients with one store of trusted certificates */
+/**
+ * The step for a self-signed certificate.
+ * @param step default: that of clients with one store of trusted certificates
+ */
 export function trustStep(
   { isSelfSigned }: SetupFacts,
   step = "make this client trust `certificate.crt` (below) first.",
@@ -190,7 +204,10 @@ export function otherNamesStep({ outside, zone }: SetupFacts): string[] {
       ];
 }
 
-/** The listener for a client without DNS over HTTPS: DNS over TLS if it is on, else plain DNS. Its address is IPv6 without brackets. */
+/**
+ * The listener for a client without DNS over HTTPS: DNS over TLS if it is on, else plain DNS. Its address is
+ * IPv6 without brackets.
+ */
 export function listenerOf(facts: SetupFacts) {
   const { dot, dns } = facts;
   const at = dot ?? dns;

@@ -111,7 +111,10 @@ export function dnscryptProxyServer(facts: SetupFacts): SetupFile {
   ]);
 }
 
-/** A forwarding rule that sends only the zone to the gateway, by plain DNS: dnscrypt-proxy cannot forward by another protocol. */
+/**
+ * A forwarding rule that sends only the zone to the gateway, by plain DNS: dnscrypt-proxy cannot forward by
+ * another protocol.
+ */
 export function dnscryptProxyForwarding(facts: SetupFacts): SetupFile {
   const { zone, dns } = facts;
   return textFile("forwarding-rules.txt", [
@@ -152,8 +155,9 @@ const DOH = 0x02;
 const PROPERTIES = [2 | 4, 0, 0, 0, 0, 0, 0, 0];
 
 /**
- * The DNS stamp of a DoH server (draft-denis-dns-stamps): protocol, properties (64 bits, little-endian), address, hashes of
- * certificates, host, path. It has no hash: the client verifies the certificate like a browser.
+ * The DNS stamp of a DoH server (draft-denis-dns-stamps): protocol, properties (64 bits, little-endian),
+ * address, hashes of certificates, host, path. It has no hash: the client verifies the certificate like a
+ * browser.
  */
 export function dnsStamp({ host, port, addresses, prefix }: SetupFacts): string {
   const bytes = [
@@ -174,7 +178,10 @@ function prefixed(text: string): number[] {
   return [bytes.length, ...bytes];
 }
 
-/** A drop-in of resolved.conf(5): names of the zone (a routing domain, `~`) go to the gateway, by DNS over TLS if it is on. */
+/**
+ * A drop-in of resolved.conf(5): names of the zone (a routing domain, `~`) go to the gateway, by DNS over TLS
+ * if it is on.
+ */
 function resolvedConf(facts: SetupFacts): SetupFile {
   const { server, overTls } = resolver(facts);
   return textFile("clusterset-doh.conf", [

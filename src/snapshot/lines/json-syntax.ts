@@ -7,7 +7,10 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** Follows the shape of a JSON text in UTF-8, part by part. For any other text each number is at least what a parser would meet. */
+/**
+ * Follows the shape of a JSON text in UTF-8, part by part. For any other text each number is at least what a
+ * parser would meet.
+ */
 export class JsonShape {
   /** The deepest level so far. */
   deepest = 0;
@@ -103,7 +106,10 @@ function count(value: unknown, counted: Counted): void {
   }
 }
 
-/** The first name, in their order, that the text has more often than the value: of two members of one name the parser keeps the last. */
+/**
+ * The first name, in their order, that the text has more often than the value: of two members of one name the
+ * parser keeps the last.
+ */
 function findDuplicateMember(text: string, value: unknown): string {
   const kept = memberNames(JSON.stringify(value));
   return memberNames(text).find((name, index) => name !== kept[index])!;
@@ -175,7 +181,8 @@ export class LineSplitter {
   }
 
   /**
-   * Takes the next piece and yields the lines that it completes, each with its newline. A line may be a view of the piece.
+   * Takes the next piece and yields the lines that it completes, each with its newline. A line may be a view
+   * of the piece.
    * @throws {LinesError} LINE_TOO_LONG, before more of the line is held
    */
   *feed(piece: Uint8Array): Generator<Uint8Array> {

@@ -32,8 +32,8 @@ const NAMES: ReadonlySet<string> = new Set([...COLLECTIONS, ...SINGLES]);
 const SINGLE_NAMES: ReadonlySet<string> = new Set(SINGLES);
 
 /**
- * Reads lines from bytes that come in pieces: the first line, changes, and the last line with their number and hash. What a change says is
- * not checked here (`Stage` does), only its form.
+ * Reads lines from bytes that come in pieces: the first line, changes, and the last line with their number
+ * and hash. What a change says is not checked here (`Stage` does), only its form.
  */
 export class LinesReader {
   /** The first line, once it was read. */

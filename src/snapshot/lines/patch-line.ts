@@ -49,8 +49,9 @@ export interface LineLimits {
 }
 
 /**
- * A line that has them is parsed and validated within a few milliseconds. Kubernetes bounds the annotations of an object to 256 KiB, which have
- * at most twice as many bytes as JSON unless they have control characters.
+ * A line that has them is parsed and validated within a few milliseconds. Kubernetes bounds the annotations
+ * of an object to 256 KiB, which have at most twice as many bytes as JSON unless they have control
+ * characters.
  */
 export const DEFAULT_LINE_LIMITS: LineLimits = {
   lineBytes: 1024 * 1024,

@@ -17,8 +17,9 @@ const DEEPEST_PATH = 4;
 type Draft = Record<string, unknown>;
 
 /**
- * Splits a merge patch of one entry into pieces that do the same one after the other. The first piece has every field that is not a table, and
- * empty tables, so that after each piece a new entry is valid. The same holds for each object in a table.
+ * Splits a merge patch of one entry into pieces that do the same one after the other. The first piece has
+ * every field that is not a table, and empty tables, so that after each piece a new entry is valid. The same
+ * holds for each object in a table.
  */
 export function* splitPatch(plan: EntryPlan, patch: JsonObject): Generator<JsonObject> {
   const pieces = new PieceWriter();

@@ -3,7 +3,10 @@ import { ApiError, type ApiRequest, type ApiServer } from "../api-server.ts";
 import { Budget, type BudgetLimits, pause } from "../pacing.ts";
 import type { ManagedObject } from "./objects.ts";
 
-/** Writes of objects a second, on average and at once. The API server's priority and fairness bounds what it cannot take (429). */
+/**
+ * Writes of objects a second, on average and at once. The API server's priority and fairness bounds what it
+ * cannot take (429).
+ */
 export const WRITE_LIMITS: BudgetLimits = { perSecond: 200, burst: 400 };
 const LEASE = "Lease";
 /** A Lease is renewed however much waits, and Events have a budget of their own (`EventRecorder`). */
@@ -37,8 +40,9 @@ export class ApiWriter {
   }
 
   /**
-   * Server-side apply of an object that is not there yet. Undefined if there is one: its version differs from the one that is named, so that the API
-   * server rejects the write and no other object is touched. Versions of objects begin at 2.
+   * Server-side apply of an object that is not there yet. Undefined if there is one: its version differs from
+   * the one that is named, so that the API server rejects the write and no other object is touched. Versions
+   * of objects begin at 2.
    * @throws {ApiError}
    */
   async applyNew(object: ManagedObject, signal: AbortSignal): Promise<ManagedObject | undefined> {
@@ -52,7 +56,8 @@ export class ApiWriter {
   }
 
   /**
-   * A merge patch, for an object whose lists others have added to: apply leaves their elements there, a merge patch replaces the list.
+   * A merge patch, for an object whose lists others have added to: apply leaves their elements there, a merge
+   * patch replaces the list.
    * @throws {ApiError}
    */
   merge(object: ManagedObject, signal: AbortSignal, subresource?: string): Promise<ManagedObject> {
@@ -90,7 +95,10 @@ export class ApiWriter {
     return this.#send(object.kind, pathOf(object), signal, sent, `update ${object.kind}`);
   }
 
-  /** Deletes the object that was seen, and no other one of its name. One that is gone is no error. @throws {ApiError} */
+  /**
+   * Deletes the object that was seen, and no other one of its name. One that is gone is no error.
+   * @throws {ApiError}
+   */
   async remove(object: ManagedObject, signal: AbortSignal): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid: object.metadata.uid } };
     const sent = { method: "DELETE", type: JSON_TYPE, body } as const;

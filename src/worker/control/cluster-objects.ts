@@ -24,8 +24,9 @@ interface Reported {
 }
 
 /**
- * What the control plane needs of its cluster, from the same watches that the snapshot comes from: namespaces, ServiceExports,
- * ServiceImports, and its own Services and EndpointSlices. Other objects are not held.
+ * What the control plane needs of its cluster, from the same watches that the snapshot comes from:
+ * namespaces, ServiceExports, ServiceImports, and its own Services and EndpointSlices. Other objects are not
+ * held.
  */
 export class ClusterObjects {
   /** By key, then by `<kind>/<namespace>/<name>`. */
@@ -33,7 +34,10 @@ export class ClusterObjects {
   /** The key of each object that is held, by `<kind>/<namespace>/<name>`. */
   readonly #keys = new Map<string, string>();
   readonly #namespaces = new Set<string>();
-  /** Objects of somebody else whose names ours could need, by `<kind>/<namespace>/<name>`; without their content. */
+  /**
+   * Objects of somebody else whose names ours could need, by `<kind>/<namespace>/<name>`; without their
+   * content.
+   */
   readonly #foreign = new Map<string, ManagedObject>();
   /** The keys that wait for an object of somebody else to go, by `<kind>/<namespace>/<name>`. */
   readonly #blocked = new Map<string, string>();
@@ -43,12 +47,18 @@ export class ClusterObjects {
   readonly #writing = new Map<string, Reported>();
   readonly #touched: (key: string) => void;
 
-  /** @param touched called with `<namespace>/<name>` of each ServiceImport or ServiceExport whose objects changed */
+  /**
+   * @param touched called with `<namespace>/<name>` of each ServiceImport or ServiceExport whose objects
+   * changed
+   */
   constructor(touched: (key: string) => void) {
     this.#touched = touched;
   }
 
-  /** Whether the namespace exists and is not being deleted: in one that is, nothing can be made (403, `NamespaceTerminating`). */
+  /**
+   * Whether the namespace exists and is not being deleted: in one that is, nothing can be made (403,
+   * `NamespaceTerminating`).
+   */
   hasNamespace(namespace: string): boolean {
     return this.#namespaces.has(namespace);
   }
@@ -70,8 +80,8 @@ export class ClusterObjects {
   }
 
   /**
-   * Holds an object as the API server returned it after a write. Neither that nor a watch that reports the same touches the key: it would be worked
-   * on a second time for nothing. What is newer than the write does.
+   * Holds an object as the API server returned it after a write. Neither that nor a watch that reports the
+   * same touches the key: it would be worked on a second time for nothing. What is newer than the write does.
    * @param write makes the only write of that object at the time; undefined if it wrote nothing
    */
   async written<Stored extends ManagedObject | undefined>(
@@ -164,7 +174,9 @@ export class ClusterObjects {
     if (!isQuiet) this.#touched(key);
   }
 
-  /** Somebody else's Service or EndpointSlice may have a name that is needed, and its key waits for it to go. */
+  /**
+   * Somebody else's Service or EndpointSlice may have a name that is needed, and its key waits for it to go.
+   */
   #noteForeign(object: ManagedObject, isGone: boolean): void {
     const { name, labels } = object.metadata;
     const identity = identityOf(object);
@@ -179,8 +191,8 @@ export class ClusterObjects {
   }
 
   /**
-   * A watch may still report what was before a write or a removal here, or again what is held. Not outdated is the same in another version of its API: the one before may
-   * not be served any more.
+   * A watch may still report what was before a write or a removal here, or again what is held. Not outdated
+   * is the same in another version of its API: the one before may not be served any more.
    */
   #isOutdated(
     { apiVersion, metadata }: ManagedObject,

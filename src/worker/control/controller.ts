@@ -38,7 +38,10 @@ const LEASE_NAME = "clusterset-doh-control";
 /** Milliseconds between two looks at whether the cluster was read. */
 const LOOK_AGAIN = 100;
 
-/** KEP-1645's mcs-controller of one cluster: brings its objects to what the gateway desires, while this process leads. */
+/**
+ * KEP-1645's mcs-controller of one cluster: brings its objects to what the gateway desires, while this
+ * process leads.
+ */
 export class Controller {
   readonly objects: ClusterObjects;
   readonly #options: ControllerOptions;
@@ -196,7 +199,10 @@ export class Controller {
   }
 }
 
-/** A namespace that ends or has gone: there is nothing to do in it. @param isThere whether the namespace is there */
+/**
+ * A namespace that ends or has gone: there is nothing to do in it.
+ * @param isThere whether the namespace is there
+ */
 export function isExpected(error: unknown, isThere: boolean): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.causes.includes("NamespaceTerminating") || (error.status === 404 && !isThere);
@@ -211,7 +217,10 @@ const MOST_COMPARED = 300;
 /** Keys that are worked on at once: with 80 ms for each write, enough for `WRITE_LIMITS`. */
 export const AT_ONCE = 16;
 
-/** Keys to work on: each at most once at a time, and again if it was touched meanwhile. A failed key waits; others do not wait for it. */
+/**
+ * Keys to work on: each at most once at a time, and again if it was touched meanwhile. A failed key waits;
+ * others do not wait for it.
+ */
 export class WorkQueue {
   readonly #work: (key: string) => Promise<void>;
   readonly #failed: (key: string, error: unknown, failures: number, isNews: boolean) => void;
@@ -222,7 +231,10 @@ export class WorkQueue {
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #isOpen = false;
 
-  /** @param failed called with each error of `work`, how often the key has failed in a row, and whether the last failure was another one */
+  /**
+   * @param failed called with each error of `work`, how often the key has failed in a row, and whether the
+   * last failure was another one
+   */
   constructor(
     work: (key: string) => Promise<void>,
     failed: (key: string, error: unknown, failures: number, isNews: boolean) => void,

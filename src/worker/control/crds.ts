@@ -3,7 +3,10 @@ import type { SyncLogger } from "../object-source.ts";
 import { isManaged, MULTICLUSTER_GROUP, mark } from "./objects.ts";
 import type { ReconcileContext } from "./reconcile.ts";
 
-/** The version in which the API server serves each resource that the control plane writes; undefined while its CRD is missing. */
+/**
+ * The version in which the API server serves each resource that the control plane writes; undefined while its
+ * CRD is missing.
+ */
 export interface ServedVersions {
   readonly serviceimports: string | undefined;
   readonly serviceexports: string | undefined;
@@ -57,8 +60,9 @@ function resourcesOf(served: ServedVersions): (keyof ServedVersions)[] {
 export const PROPERTIES_KEY = "clusterproperties";
 
 /**
- * Writes the ClusterProperties that say which cluster of which clusterset this is (KEP-2149), for clusters whose operator wants them written: those that
- * are missing or ours with another value. Somebody else's stays, even with another value.
+ * Writes the ClusterProperties that say which cluster of which clusterset this is (KEP-2149), for clusters
+ * whose operator wants them written: those that are missing or ours with another value. Somebody else's
+ * stays, even with another value.
  * @param version in which the API server serves them
  * @throws {ApiError}
  */

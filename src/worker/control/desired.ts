@@ -44,11 +44,14 @@ type StagedLine =
 const IMPORT = "";
 
 /**
- * A cluster's desired state as its gateway last gave it whole. Lines are staged, and count from the next `position` on. Moments are
- * milliseconds of a monotonic clock.
+ * A cluster's desired state as its gateway last gave it whole. Lines are staged, and count from the next
+ * `position` on. Moments are milliseconds of a monotonic clock.
  */
 export class DesiredState {
-  /** Where to resume; undefined before the first whole state, and where the next stream must begin with a snapshot. What is desired stays until then. */
+  /**
+   * Where to resume; undefined before the first whole state, and where the next stream must begin with a
+   * snapshot. What is desired stays until then.
+   */
   position: string | undefined;
   /** Whether there was a whole state once. */
   isKnown = false;
@@ -61,12 +64,18 @@ export class DesiredState {
   #isWithheld = false;
   /** By key, then by part: the last line of the import, of the conditions, and of each slice. */
   readonly #lines = new Map<string, Map<string, StagedLine>>();
-  /** By key: the clusters whose slices the gateway has removed by a line of its own since the last snapshot; `IMPORT` for the import. */
+  /**
+   * By key: the clusters whose slices the gateway has removed by a line of its own since the last snapshot;
+   * `IMPORT` for the import.
+   */
   readonly #removed = new Map<string, Set<string>>();
   #staged: StagedLine[] = [];
   #start: "snapshot" | "changes" | undefined;
 
-  /** @param grace milliseconds for which clusters that the state has never named count as live, such as after a restart of the worker */
+  /**
+   * @param grace milliseconds for which clusters that the state has never named count as live, such as after
+   * a restart of the worker
+   */
   constructor(clock: () => number, grace: number) {
     this.#clock = clock;
     this.#graceUntil = clock() + grace;
@@ -112,18 +121,27 @@ export class DesiredState {
     return isWhole ? "all" : touched;
   }
 
-  /** Whether there is something to act on: a state, or none for so long that leases of other clusters have expired (KEP-1645, Endpoint TTL). */
+  /**
+   * Whether there is something to act on: a state, or none for so long that leases of other clusters have
+   * expired (KEP-1645, Endpoint TTL).
+   */
   get isUsable(): boolean {
     return this.isKnown || this.#clock() >= this.#graceUntil;
   }
 
-  /** Whether the state says all that is desired under a key: it was whole once, and none of the key's lines is unreadable. */
+  /**
+   * Whether the state says all that is desired under a key: it was whole once, and none of the key's lines is
+   * unreadable.
+   */
   knows(key: string): boolean {
     const lines = [...(this.#lines.get(key)?.values() ?? [])];
     return this.isKnown && !lines.some((line) => "unreadable" in line);
   }
 
-  /** What is desired under a key that the state knows. Slices of clusters whose lease expired are not, but for those of `own`. */
+  /**
+   * What is desired under a key that the state knows. Slices of clusters whose lease expired are not, but for
+   * those of `own`.
+   */
   service(key: string, own: string): DesiredService {
     const now = this.#clock();
     const lines = [...(this.#lines.get(key)?.values() ?? [])];
@@ -136,8 +154,9 @@ export class DesiredState {
   }
 
   /**
-   * Whether what a key has of a cluster may be removed because the state does not name it: the gateway removed it by a line of its own, or holds the
-   * cluster's lease, so that its silence is knowledge, or the last lease that was seen has expired.
+   * Whether what a key has of a cluster may be removed because the state does not name it: the gateway
+   * removed it by a line of its own, or holds the cluster's lease, so that its silence is knowledge, or the
+   * last lease that was seen has expired.
    */
   mayRemove(key: string, clusterId: string): boolean {
     if (!this.knows(key)) return !this.#isLive(clusterId, this.#clock());
@@ -208,7 +227,10 @@ export class DesiredState {
   }
 }
 
-/** The key of a line, its part of what is desired there, and whether it removes that. A slice's part has a slash. */
+/**
+ * The key of a line, its part of what is desired there, and whether it removes that. A slice's part has a
+ * slash.
+ */
 function partOf(line: StagedLine): readonly [key: string, part: string, isGone: boolean] {
   if ("unreadable" in line) return [...line.unreadable, false];
   if ("import" in line) return [line.import, "import", line.desired === null];
@@ -241,8 +263,8 @@ const LONGEST_LINE = 4 * 1024 * 1024;
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Follows a cluster's desired state at one gateway, and at the next one if that fails; resumes where it was. Positions belong to one gateway,
- * so another one begins with a snapshot. Resolves when the signal aborts.
+ * Follows a cluster's desired state at one gateway, and at the next one if that fails; resumes where it was.
+ * Positions belong to one gateway, so another one begins with a snapshot. Resolves when the signal aborts.
  */
 export async function followDesiredState(options: DesiredStreamOptions, signal: AbortSignal): Promise<void> {
   const { gateways, state, logger } = options;
@@ -277,7 +299,8 @@ export async function followDesiredState(options: DesiredStreamOptions, signal: 
 const MOST_ATTEMPTS = 5;
 
 /**
- * Reads a cluster's desired state once, from the first gateway that has it. What time may fix is tried again a few times.
+ * Reads a cluster's desired state once, from the first gateway that has it. What time may fix is tried again
+ * a few times.
  * @throws {GatewayError} of a gateway if none has it
  * @throws {SourceError} `STOPPED` if the signal aborts before
  */

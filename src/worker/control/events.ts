@@ -9,17 +9,25 @@ import { type ManagedObject, nameOf, shortHash, toMicroTime } from "./objects.ts
 export const EVENT_LIMITS: BudgetLimits = { perSecond: 10, burst: 100 };
 /** Events that wait, as in client-go; above that they are dropped. Half of the room is for warnings alone. */
 export const MOST_WAITING = { Normal: 500, Warning: 1000 };
-/** Events about one object: as client-go allows them, so that one that changes all the time leaves room for others. */
+/**
+ * Events about one object: as client-go allows them, so that one that changes all the time leaves room for
+ * others.
+ */
 export const SPAM_LIMITS: BudgetLimits = { perSecond: 1 / 300, burst: 25 };
 /** Objects whose budget is remembered: those with the newest Events. */
 const MOST_OBJECTS = 4096;
 /** Objects whose last event is remembered. */
 const MOST_REMEMBERED = 10_000;
 
-/** Why an Event was not written: too many about its object, too many that wait, or the API server did not take it. */
+/**
+ * Why an Event was not written: too many about its object, too many that wait, or the API server did not take
+ * it.
+ */
 export type DropReason = "object" | "queue" | "failed";
 
-/** Writes Events for `kubectl describe`: one for each new message of an object, none for what stays as it is. */
+/**
+ * Writes Events for `kubectl describe`: one for each new message of an object, none for what stays as it is.
+ */
 export class EventRecorder {
   /** Events that were not written. */
   readonly dropped = new Map<DropReason, number>();
@@ -63,7 +71,10 @@ export class EventRecorder {
     return true;
   }
 
-  /** Whether one more Event about the object is within its bounds. @param now milliseconds of a monotonic clock */
+  /**
+   * Whether one more Event about the object is within its bounds.
+   * @param now milliseconds of a monotonic clock
+   */
   #admits(object: string, now: number): boolean {
     const budget = this.#ofObjects.get(object) ?? new Budget(SPAM_LIMITS);
     this.#ofObjects.set(object, budget);

@@ -31,8 +31,9 @@ interface LeaseSpec {
 }
 
 /**
- * Leader election by a coordination.k8s.io Lease, so that two workers of one cluster never write at the same time. Like client-go's, it
- * trusts no other clock: a lease counts as abandoned when it has not changed for its duration while this process watched.
+ * Leader election by a coordination.k8s.io Lease, so that two workers of one cluster never write at the same
+ * time. Like client-go's, it trusts no other clock: a lease counts as abandoned when it has not changed for
+ * its duration while this process watched.
  */
 export class Leader {
   readonly #options: LeaderOptions;
@@ -44,7 +45,10 @@ export class Leader {
     this.#options = options;
   }
 
-  /** Runs `lead` whenever this process leads; its signal aborts when it does not any more. Resolves when `signal` aborts. */
+  /**
+   * Runs `lead` whenever this process leads; its signal aborts when it does not any more. Resolves when
+   * `signal` aborts.
+   */
   async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const { heldSince } = await this.#attempt(signal);
@@ -61,7 +65,8 @@ export class Leader {
     const { logger, name } = this.#options;
     logger.info({ lease: name }, "leads: writes the objects of this cluster");
     const stop = new AbortController();
-    // A timer: it also ends a leader whose renewal gets no answer, and is due before all else in a process that was halted.
+    // A timer: it also ends a leader whose renewal gets no answer, and is due before all else in a process
+    // that was halted.
     const giveUpAfter = (since: number) =>
       setTimeout(() => stop.abort(), since + GIVE_UP_AFTER - performance.now());
     let timer = giveUpAfter(heldSince);
@@ -80,7 +85,9 @@ export class Leader {
     else logger.warn({ lease: name }, "does not lead any more: the Lease could not be renewed");
   }
 
-  /** Takes or renews the lease. Without an answer of the API server it is neither held nor another process's. */
+  /**
+   * Takes or renews the lease. Without an answer of the API server it is neither held nor another process's.
+   */
   async #attempt(signal: AbortSignal): Promise<{ readonly heldSince?: number; readonly isOthers?: boolean }> {
     const { writer, logger, name } = this.#options;
     try {

@@ -57,14 +57,17 @@ export function mark(object: ManagedObject): ManagedObject {
 }
 
 /**
- * Whether applying `wanted` would change `actual`. The hash shows fields that were applied once and are not wanted any more; the comparison
- * shows what somebody else changed. Fields that are not ours do not count.
+ * Whether applying `wanted` would change `actual`. The hash shows fields that were applied once and are not
+ * wanted any more; the comparison shows what somebody else changed. Fields that are not ours do not count.
  */
 export function differs(wanted: ManagedObject, actual: ManagedObject): boolean {
   return !contains(actual, wanted);
 }
 
-/** Whether `whole` has everything that `part` has. Lists are compared element by element; the API server returns an empty one as null, or not at all. */
+/**
+ * Whether `whole` has everything that `part` has. Lists are compared element by element; the API server
+ * returns an empty one as null, or not at all.
+ */
 function contains(whole: unknown, part: unknown): boolean {
   if (Array.isArray(part) && part.length === 0 && (whole === undefined || whole === null)) return true;
   if (Array.isArray(part))
@@ -96,7 +99,9 @@ interface ClusterSetIPs {
   readonly ipFamilies: readonly string[];
 }
 
-/** A ServiceImport (KEP-1645, Importing Services). Without `addresses` a ClusterSetIP import has no `ips` yet. */
+/**
+ * A ServiceImport (KEP-1645, Importing Services). Without `addresses` a ClusterSetIP import has no `ips` yet.
+ */
 export function serviceImport(
   version: string,
   { namespace, name }: ObjectName,
@@ -142,7 +147,10 @@ export function portOf({ name, protocol, port, appProtocol }: ServicePort): Reco
   return { ...(name !== "" && { name }), protocol, port, ...(appProtocol !== undefined && { appProtocol }) };
 }
 
-/** The status of a ServiceImport: `Ready` is False while a ClusterSetIP import has no address, or none of a family that the exporters have. */
+/**
+ * The status of a ServiceImport: `Ready` is False while a ClusterSetIP import has no address, or none of a
+ * family that the exporters have.
+ */
 export function importStatus(desired: DesiredImport, addresses: ClusterSetIPs | undefined) {
   const [status, reason, message] = readiness(desired, addresses);
   return {
@@ -169,8 +177,9 @@ function isLabel([key, value]: [string, string]): boolean {
 }
 
 /**
- * An EndpointSlice of one source cluster (KEP-1645, Using EndpointSlice objects). `derived` is the Service whose cluster IPs lead to it;
- * undefined for headless services. The user's own Service is never named: it would get the clusterset's endpoints.
+ * An EndpointSlice of one source cluster (KEP-1645, Using EndpointSlice objects). `derived` is the Service
+ * whose cluster IPs lead to it; undefined for headless services. The user's own Service is never named: it
+ * would get the clusterset's endpoints.
  */
 export function endpointSlice(
   { namespace, name }: ObjectName,
@@ -204,9 +213,10 @@ function endpointOf(endpoint: DesiredSlice["endpoints"][number]): object {
 }
 
 /**
- * The selectorless Service from which a ServiceImport has its `spec.ips`: the API server allocates them, and kube-proxy routes them to the
- * slices that name this Service. Undefined without ports: a Service needs at least one. The import does not own it: the Service is made first, so
- * that the import has its addresses when it is written, and an import that somebody deleted comes back with the same ones.
+ * The selectorless Service from which a ServiceImport has its `spec.ips`: the API server allocates them, and
+ * kube-proxy routes them to the slices that name this Service. Undefined without ports: a Service needs at
+ * least one. The import does not own it: the Service is made first, so that the import has its addresses when
+ * it is written, and an import that somebody deleted comes back with the same ones.
  */
 export function derivedService(
   { namespace, name }: ObjectName,
@@ -241,7 +251,10 @@ function isTexts(value: unknown): value is readonly string[] {
 
 /** Keeps other controllers of EndpointSlices away from ours. */
 const SLICE_MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
-/** The annotation of a ServiceImport that names its derived Service (read by Cilium's Gateway API, cilium/cilium#28769). */
+/**
+ * The annotation of a ServiceImport that names its derived Service (read by Cilium's Gateway API,
+ * cilium/cilium#28769).
+ */
 export const DERIVED_SERVICE = "multicluster.kubernetes.io/derived-service";
 /** The annotation with the hash of what was applied last: fields that are no longer wanted show by it. */
 export const APPLIED = "clusterset-doh.dev/applied";
@@ -250,7 +263,10 @@ const LONGEST_LABEL = 63;
 /** With which the names of derived Services begin. */
 export const DERIVED_PREFIX = "clusterset-";
 
-/** The name of the Service that carries a ServiceImport's cluster IPs: `clusterset-<name>`, with a hash if that is too long for a DNS label. */
+/**
+ * The name of the Service that carries a ServiceImport's cluster IPs: `clusterset-<name>`, with a hash if
+ * that is too long for a DNS label.
+ */
 export function derivedServiceName(service: string): string {
   const name = DERIVED_PREFIX + service;
   if (name.length <= LONGEST_LABEL) return name;

@@ -12,10 +12,16 @@ interface PlanOptions {
   readonly clusterId: string;
   readonly gateways: readonly GatewayRequests[];
   readonly objects: ClusterObjects;
-  /** Every object that was listed, also those of somebody else, by `listedKey`. The plan's own objects are added. */
+  /**
+   * Every object that was listed, also those of somebody else, by `listedKey`. The plan's own objects are
+   * added.
+   */
   readonly listed: Map<string, ManagedObject>;
   readonly version: string;
-  /** The name of the clusterset and the version in which ClusterProperties are served, if they are to be written. */
+  /**
+   * The name of the clusterset and the version in which ClusterProperties are served, if they are to be
+   * written.
+   */
   readonly properties?: { readonly clusterset: string; readonly version: string } | undefined;
   readonly logger: SyncLogger;
   /** Takes the lines of the plan. */
@@ -85,8 +91,9 @@ export function listedKey(object: Pick<ManagedObject, "kind" | "metadata">): str
 }
 
 /**
- * A change as a diff of fields: `+ Kind namespace/name` for a new object, `-` for one that goes, `~` for another, followed by its changed
- * fields. Fields that `after` does not have are not touched by server-side apply, so they are not shown.
+ * A change as a diff of fields: `+ Kind namespace/name` for a new object, `-` for one that goes, `~` for
+ * another, followed by its changed fields. Fields that `after` does not have are not touched by server-side
+ * apply, so they are not shown.
  */
 export function* describeChange(
   before: ManagedObject | undefined,

@@ -3,9 +3,10 @@ import { ApiError } from "../api-server.ts";
 import type { ManagedObject } from "./objects.ts";
 
 /**
- * Fields that the API server does not keep because the installed CRD, or this version of Kubernetes, does not have them. They show at a write:
- * server-side apply rejects fields that the schema lacks, and what is switched off is missing in the object that comes back. From then on
- * they are left out, so that nothing is written again and again.
+ * Fields that the API server does not keep because the installed CRD, or this version of Kubernetes, does not
+ * have them. They show at a write: server-side apply rejects fields that the schema lacks, and what is
+ * switched off is missing in the object that comes back. From then on they are left out, so that nothing is
+ * written again and again.
  */
 export class PrunedFields {
   /** By kind: paths such as `spec.trafficDistribution` and `status.conditions[].observedGeneration`. */
@@ -17,13 +18,19 @@ export class PrunedFields {
     this.#found = found;
   }
 
-  /** Compares what was applied with what the API server made of it. Metadata is not looked at: every kind has it. */
+  /**
+   * Compares what was applied with what the API server made of it. Metadata is not looked at: every kind has
+   * it.
+   */
   learn(applied: ManagedObject, stored: ManagedObject): void {
     const { metadata: _, ...fields } = applied;
     for (const path of missing(fields, stored, "")) this.#add(applied, path);
   }
 
-  /** Learns from the error of a write. @returns whether it names a field that was not known before, so that the write can be tried again without */
+  /**
+   * Learns from the error of a write.
+   * @returns whether it names a field that was not known before, so that the write can be tried again without
+   */
   learnFrom(rejected: ManagedObject, error: unknown): boolean {
     // A 422 quotes values of the object, which are those of other clusters.
     if (!(error instanceof ApiError) || error.status === 422) return false;
@@ -57,13 +64,21 @@ export class PrunedFields {
   }
 }
 
-/** How server-side apply rejects what the schema does not have: one error in the same line, or one in each of the next. */
+/**
+ * How server-side apply rejects what the schema does not have: one error in the same line, or one in each of
+ * the next.
+ */
 const NOT_TYPED = /^[^:]*: \d{3} failed to create typed patch object[^:]*: (?:errors:\n)?(.*)$/s;
-/** How it names fields: `.status.conditions[type="Valid"].observedGeneration: field not declared in schema`. */
+/**
+ * How it names fields: `.status.conditions[type="Valid"].observedGeneration: field not declared in schema`.
+ */
 const UNDECLARED = /^ *((?:\.[A-Za-z0-9_-]+(?:\[[^\]\n]*\])*)+): field not declared in schema$/gm;
 const IN_BRACKETS = /\[[^\]]*\]/g;
 
-/** The paths that `part` has and `whole` lacks. Elements of lists count together: they may be in another order, or be somebody else's. */
+/**
+ * The paths that `part` has and `whole` lacks. Elements of lists count together: they may be in another
+ * order, or be somebody else's.
+ */
 function* missing(part: JsonObject, whole: JsonObject, prefix: string): Generator<string> {
   for (const [name, value] of Object.entries(part)) {
     const path = prefix + name;

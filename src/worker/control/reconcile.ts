@@ -50,8 +50,9 @@ export interface ReconcileContext {
 }
 
 /**
- * Brings the objects of one `<namespace>/<name>` to the desired state: the derived Service, the ServiceImport with its addresses, the slices, which
- * the import owns, its status, and the conditions of the cluster's own ServiceExport. Writes only what differs, and each object once.
+ * Brings the objects of one `<namespace>/<name>` to the desired state: the derived Service, the ServiceImport
+ * with its addresses, the slices, which the import owns, its status, and the conditions of the cluster's own
+ * ServiceExport. Writes only what differs, and each object once.
  * @throws {ApiError} the caller tries again later
  */
 export async function reconcileService(context: ReconcileContext, key: string): Promise<void> {
@@ -162,7 +163,10 @@ async function removeAll(context: ReconcileContext, key: string): Promise<void> 
   if (left.import === undefined && left.slices.length === 0) context.state.settled(key);
 }
 
-/** Without a gateway, or with a line that is unreadable, a worker knows nothing but the time: slices of other clusters go when no lease can hold any more. */
+/**
+ * Without a gateway, or with a line that is unreadable, a worker knows nothing but the time: slices of other
+ * clusters go when no lease can hold any more.
+ */
 async function removeOthers(context: ReconcileContext, key: string): Promise<void> {
   for (const slice of context.objects.of(key).slices)
     if (slice.metadata.labels?.[SOURCE_CLUSTER] !== context.clusterId) await removeSlice(context, key, slice);
@@ -242,8 +246,8 @@ async function apply<Stored extends ManagedObject | undefined>(
 }
 
 /**
- * Whether an import rests on a cluster that the gateway does not name and whose lease may still hold: a gateway that has lost its state
- * knows less than the cluster has, for a while.
+ * Whether an import rests on a cluster that the gateway does not name and whose lease may still hold: a
+ * gateway that has lost its state knows less than the cluster has, for a while.
  */
 function restsOnUnknown(
   { state, objects }: ReconcileContext,
@@ -265,8 +269,8 @@ function bare({ apiVersion, kind, metadata: { namespace, name } }: ManagedObject
 }
 
 /**
- * The wanted conditions with their times: `lastTransitionTime` changes with `status` alone. Undefined if the object has them all already, as far as
- * the API server keeps them.
+ * The wanted conditions with their times: `lastTransitionTime` changes with `status` alone. Undefined if the
+ * object has them all already, as far as the API server keeps them.
  * @param now RFC 3339
  * @param isPruned whether the API server drops a field
  */
@@ -313,8 +317,9 @@ export function isGood({ type, status }: Condition): boolean {
 }
 
 /**
- * The conditions that tell people something: those with another reason than before. At first, only what is not good, and Ready. Of Valid and Ready one
- * is enough where it says the other: what is Ready is Valid, and what is not Valid cannot be Ready.
+ * The conditions that tell people something: those with another reason than before. At first, only what is
+ * not good, and Ready. Of Valid and Ready one is enough where it says the other: what is Ready is Valid, and
+ * what is not Valid cannot be Ready.
  */
 export function newsIn(applied: readonly Condition[], before: readonly Condition[]): readonly Condition[] {
   const news = applied.filter((condition) => {

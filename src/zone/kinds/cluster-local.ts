@@ -28,7 +28,10 @@ interface LocalKey {
   readonly pods: readonly string[];
 }
 
-/** Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two objects claim one name, the older one wins. */
+/**
+ * Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two
+ * objects claim one name, the older one wins.
+ */
 export function* compileClusterLocal(tree: TreeScope, local: LocalKey): Steps {
   const { clusterId, services } = local;
   const leaseGroup = tree.context.names.leaseGroup([clusterId]);
@@ -88,8 +91,8 @@ function placeService(tree: TreeScope, { hasNamespace }: LocalKey, own: OwnServi
 }
 
 /**
- * Section 2.3.3: the PTR record of each cluster IP. It comes before those of endpoints: an author of EndpointSlices must not take the reverse name
- * of another Service's cluster IP.
+ * Section 2.3.3: the PTR record of each cluster IP. It comes before those of endpoints: an author of
+ * EndpointSlices must not take the reverse name of another Service's cluster IP.
  */
 function pointToClusterIPs(placed: PlacedService): void {
   const { scope, service, serviceNode, name, namespace, since, clusterId } = placed;
@@ -110,7 +113,8 @@ function* compileClusterIP(placed: PlacedService): Steps {
     const bytes = scope.address(text, reportedBy);
     if (bytes !== undefined) sets.addAddress(bytes, scope.tree.context.ttl, leaseGroup);
   }
-  // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
+  // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without
+  // records.
   const target = sets.isEmpty ? undefined : node;
   const targets = ports.map((port) => ({ port, node: target, reportedBy }));
   sets.addAll((yield* writePortRecords(scope, node, targets, leaseGroup)).all);
@@ -136,14 +140,19 @@ function* compileHeadless(placed: PlacedService): Steps {
   yield* writeHeadless(scope, serviceNode, endpoints);
 }
 
-/** Values by ascending key: equal tables have them in one order, whatever the order in which they were filled. */
+/**
+ * Values by ascending key: equal tables have them in one order, whatever the order in which they were filled.
+ */
 function inOrder<Value>(table: Readonly<Record<string, Value>>): Value[] {
   return Object.keys(table)
     .sort()
     .map((key) => table[key]!);
 }
 
-/** Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted name that it owns. Without a possible target the name exists without records. */
+/**
+ * Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted
+ * name that it owns. Without a possible target the name exists without records.
+ */
 function compileExternalName(placed: PlacedService): void {
   const { scope, service, name, namespace, clusterId: reportedBy, leaseGroup } = placed;
   const { externalName, ownedName } = service;

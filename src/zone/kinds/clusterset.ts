@@ -45,7 +45,8 @@ function* compileClusterSetIP(scope: ServiceScope, service: ClustersetService, n
   const outside = addressSets(scope, service, node, service.outside, undefined);
   const variants = new Map<number, RecordSets>();
   const portsOf = new Map<number, readonly PortTarget[]>();
-  // An SRV target must have an address, and is no alias (RFC 2782). Otherwise the names exist without records.
+  // An SRV target must have an address, and is no alias (RFC 2782). Otherwise the names exist without
+  // records.
   const targetsIn = (given: ClustersetAddresses, sets: RecordSets) => {
     const target = sets.isEmpty || given.hostname !== undefined ? undefined : node;
     return portsIn(service, given).map((port) => ({ port, node: target, reportedBy }));
@@ -68,7 +69,10 @@ function* compileClusterSetIP(scope: ServiceScope, service: ClustersetService, n
   scope.write(node, outside, reportedBy, variants);
 }
 
-/** The ports of a service where its addresses are: endpoints listen on numbers of their own (RFC 2782, `targetPort`). */
+/**
+ * The ports of a service where its addresses are: endpoints listen on numbers of their own (RFC 2782,
+ * `targetPort`).
+ */
 export function portsIn(
   { ports }: Pick<ClustersetService, "ports">,
   { source, ports: listening = [] }: ClustersetAddresses,
@@ -104,7 +108,8 @@ function addressSets(
     const bytes = scope.address(text, given.reportedBy[0]!);
     if (bytes === undefined) continue;
     sets.addAddress(bytes, ttl, group);
-    // Specification 2.3.3 covers clusterset IPs only: load balancers and pods have reverse names of their own.
+    // Specification 2.3.3 covers clusterset IPs only: load balancers and pods have reverse names of their
+    // own.
     if (given.source !== "ClusterSetIP") continue;
     const reporters = given.reporters?.get(text) ?? given.reportedBy;
     const since = service.since.get(reporters[0]!) ?? Number.POSITIVE_INFINITY;

@@ -36,7 +36,10 @@ export function endpointLabel(
   return addressLabel(bytes);
 }
 
-/** Writes the names of a headless service and of its endpoints. Without a ready endpoint it has no names, so the answer is NXDOMAIN. */
+/**
+ * Writes the names of a headless service and of its endpoints. Without a ready endpoint it has no names, so
+ * the answer is NXDOMAIN.
+ */
 export function* writeHeadless(
   scope: ServiceScope,
   serviceNode: () => number,
@@ -165,7 +168,10 @@ export function isHostLabel(text: string): boolean {
   return text.length <= MAX_LABEL_BYTES && LABEL.test(text);
 }
 
-/** Whether a label may be part of a key: one of a host name, perhaps with underscores, or that of a pod, which may end in a dash. */
+/**
+ * Whether a label may be part of a key: one of a host name, perhaps with underscores, or that of a pod, which
+ * may end in a dash.
+ */
 export function isKeyLabel(label: string): boolean {
   return isHostLabel(label) || isHostLabel(label.replaceAll("_", "x").replace(/-$/, "x"));
 }
@@ -181,14 +187,17 @@ export function clusterIdLabels(clusterId: string): readonly string[] | undefine
     : undefined;
 }
 
-/** Whether text can be the name of a namespace or a Service: a label in lower case (RFC 1123; Kubernetes, Names). */
+/**
+ * Whether text can be the name of a namespace or a Service: a label in lower case (RFC 1123; Kubernetes,
+ * Names).
+ */
 export function isObjectLabel(text: string): boolean {
   return isHostLabel(text) && text === text.toLowerCase();
 }
 
 /**
- * The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or the reason why it has none. The protocol defaults to TCP, as in the API
- * server.
+ * The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or the reason why it has
+ * none. The protocol defaults to TCP, as in the API server.
  */
 export function portLabels({ name, protocol, port }: ServicePort | EndpointPort) {
   const odd = (reason: string, why: string) => {
@@ -215,8 +224,8 @@ export function addressLabel(bytes: Uint8Array): string {
 }
 
 /**
- * The labels of a pod: its address with dashes. An IPv6 label that ends in a dash, as in CoreDNS, also exists with a
- * final zero, since a host name must not end in a dash (RFC 1123 section 2.1).
+ * The labels of a pod: its address with dashes. An IPv6 label that ends in a dash, as in CoreDNS, also exists
+ * with a final zero, since a host name must not end in a dash (RFC 1123 section 2.1).
  */
 export function podLabels(bytes: Uint8Array): readonly string[] {
   const label = formatAddress(bytes).replaceAll(/[.:]/g, "-");

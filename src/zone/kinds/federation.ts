@@ -159,7 +159,10 @@ interface Offer {
   readonly wire?: Uint8Array;
 }
 
-/** All addresses and host names of a service's shards for a kind of clients, the oldest export first. Invalid ones become findings. */
+/**
+ * All addresses and host names of a service's shards for a kind of clients, the oldest export first. Invalid
+ * ones become findings.
+ */
 function offersOf(
   scope: ServiceScope,
   { shards, exporters, endpoints }: ClustersetService,
@@ -192,9 +195,9 @@ function offersOf(
 }
 
 /**
- * The offers for an origin, nearest first: the source cluster's own cluster IPs (its external addresses only if it has
- * none), then the external addresses of the other shards. Without a source cluster every shard counts as another one;
- * without an origin all distances are equal.
+ * The offers for an origin, nearest first: the source cluster's own cluster IPs (its external addresses only
+ * if it has none), then the external addresses of the other shards. Without a source cluster every shard
+ * counts as another one; without an origin all distances are equal.
  */
 function orderOffers(offers: readonly Offer[], origin: Origin | undefined, distances: Distances): Offer[] {
   const source = origin?.clusterId;

@@ -15,11 +15,15 @@ export interface CandidateSource {
   /** The view that the record is for; undefined for all views without a record of their own. */
   readonly view: string | undefined;
   /**
-   * Which candidate for one view wins: a cluster IP of the cluster's own zone (0), an endpoint in it (1), an address of the clusterset (2); in a
-   * cluster's own view its cluster-local reverse names win (specification 2.3.3, Limitations).
+   * Which candidate for one view wins: a cluster IP of the cluster's own zone (0), an endpoint in it (1), an
+   * address of the clusterset (2); in a cluster's own view its cluster-local reverse names win (specification
+   * 2.3.3, Limitations).
    */
   readonly rank: 0 | 1 | 2;
-  /** Unix milliseconds: among candidates of one rank the oldest wins; decides between claims that are new together. */
+  /**
+   * Unix milliseconds: among candidates of one rank the oldest wins; decides between claims that are new
+   * together.
+   */
   readonly since: number;
   /** In seconds. */
   readonly ttl: number;
@@ -27,7 +31,10 @@ export interface CandidateSource {
   readonly clusters: readonly string[];
   /** The labels of the name after its first one. */
   readonly above: readonly string[];
-  /** The clusters that claim the address, the oldest first; none for a record of one view, which concerns its own cluster alone. */
+  /**
+   * The clusters that claim the address, the oldest first; none for a record of one view, which concerns its
+   * own cluster alone.
+   */
   readonly claimants: readonly string[];
 }
 
@@ -43,7 +50,10 @@ export function areSameTexts(one: readonly string[], other: readonly string[]): 
   return one === other || (one.length === other.length && one.every((text, index) => text === other[index]));
 }
 
-/** The order of candidates for one view: the first one wins. An endpoint that its cluster gives a hostname is called so (Kerberos, Kafka). */
+/**
+ * The order of candidates for one view: the first one wins. An endpoint that its cluster gives a hostname is
+ * called so (Kerberos, Kafka).
+ */
 export function compareCandidates(left: ReverseCandidate, right: ReverseCandidate): number {
   const { source: one } = left;
   const { source: other } = right;
@@ -101,7 +111,9 @@ export class ServiceScope {
   readonly tree: TreeScope;
   readonly #subject: Subject;
   readonly #reported = new Set<string>();
-  /** Endpoints of one cluster come one after the other, so that nearly all have the source of the one before. */
+  /**
+   * Endpoints of one cluster come one after the other, so that nearly all have the source of the one before.
+   */
   #lastSource: CandidateSource | undefined;
 
   constructor(tree: TreeScope, subject: Subject) {
@@ -115,7 +127,8 @@ export class ServiceScope {
   }
 
   /**
-   * The node of `labels` (leftmost first) below a node, or below a namespace as in `top`; undefined, with a finding, if the name is too long.
+   * The node of `labels` (leftmost first) below a node, or below a namespace as in `top`; undefined, with a
+   * finding, if the name is too long.
    */
   name(parent: number | string, labels: readonly string[], clusterId: string): number | undefined {
     const { shortestZoneBytes, context } = this.tree;
@@ -195,7 +208,10 @@ export class ServiceScope {
 /** What a service says of a PTR record that it wants. */
 export interface ReverseWish extends Pick<CandidateSource, "view" | "rank" | "since" | "clusters" | "above"> {
   readonly label: string | undefined;
-  /** The clusters that claim the address for all views, the oldest first. Default: the record is that of one view. */
+  /**
+   * The clusters that claim the address for all views, the oldest first. Default: the record is that of one
+   * view.
+   */
   readonly claimants?: readonly string[] | undefined;
 }
 

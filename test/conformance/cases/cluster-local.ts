@@ -206,7 +206,10 @@ const cases: readonly DnsCase[] = [
   ),
 ];
 
-/** The zone of one cluster (DNS-based service discovery 1.0.1, sections by number), in the view of the cluster "east". */
+/**
+ * The zone of one cluster (DNS-based service discovery 1.0.1, sections by number), in the view of the cluster
+ * "east".
+ */
 export const clusterLocalTable: DnsTable = {
   title: "the zone of one cluster",
   snapshots: [east, west, north],

@@ -130,7 +130,9 @@ const names: readonly HttpCase[] = (
   expected: { status: 200, jsonWith: { Question: [{ name: echoed, type: 1 }] } },
 }));
 
-/** Malformed parameters with a part of the error message: in JSON for clients that accept it, else in text. */
+/**
+ * Malformed parameters with a part of the error message: in JSON for clients that accept it, else in text.
+ */
 const malformed: readonly HttpCase[] = (
   [
     ["no name", "", "name is missing"],

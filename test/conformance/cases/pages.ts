@@ -40,7 +40,10 @@ const file = (title: string, path: string, contentType: string, text: string): H
 /** The configured public address of the hosts (`publicUrl`). */
 export const PUBLIC_URL = "https://gateway.example";
 
-/** The pages for people and the files of `/setup`, while `cluster-a` and `cluster-b` are live and `NAME` has 10.1.0.1. */
+/**
+ * The pages for people and the files of `/setup`, while `cluster-a` and `cluster-b` are live and `NAME` has
+ * 10.1.0.1.
+ */
 export const pageCases: readonly HttpCase[] = [
   page("the first page shows the alias zone first", "/", `<code>${ZONE}</code>`),
   page("a look-up needs no script", `/?name=${NAME}&type=A`, "The name exists: 1 record."),

@@ -22,7 +22,9 @@ const at = (address: string, clusters?: string[], parts: Partial<ExportedService
     ...parts,
   });
 
-/** baz exports the ledger to qux alone; foo and baz export the books, foo to all, baz, which is older, to qux. */
+/**
+ * baz exports the ledger to qux alone; foo and baz export the books, foo to all, baz, which is older, to qux.
+ */
 const snapshots = [
   cluster("foo", { "pay/books": at("10.70.1.1") }),
   cluster("bar", {}),

@@ -111,7 +111,10 @@ describe("a gateway behind Caddy, which gets its certificate by ACME from Pebble
     for (const one of running) await one.stop();
   });
 
-  /** Requests a path of the public address from an address of this machine, and prints the status behind the body. */
+  /**
+   * Requests a path of the public address from an address of this machine, and prints the status behind the
+   * body.
+   */
   const fetchFrom = (address: string, path: string, ...args: string[]) =>
     runProgram("curl", [
       "-sS",

@@ -6,7 +6,10 @@ import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { ensureTool } from "../servers/tools/tools.ts";
 
 const MIB = 1024 * 1024;
-/** A query that is too long, a push without a token, a page, and nothing at all: answered before their bodies were sent. */
+/**
+ * A query that is too long, a push without a token, a page, and nothing at all: answered before their bodies
+ * were sent.
+ */
 const EARLY: readonly (readonly [string, string, number])[] = [
   ["POST", "/dns-query", 413],
   ["PUT", "/api/v1/clusters/cluster-a/snapshot", 401],

@@ -2,7 +2,10 @@ import { endpoints, exported, imported, port, snapshot } from "../../merge/fixtu
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { freePort } from "../servers/ports.ts";
 
-/** A gateway that answers plain DNS and DNS over TLS on loopback, with `shop/web`, `shop/db` and `shop/big` of two clusters. */
+/**
+ * A gateway that answers plain DNS and DNS over TLS on loopback, with `shop/web`, `shop/db` and `shop/big` of
+ * two clusters.
+ */
 export interface ListeningGateway {
   readonly gateway: GatewayProcess;
   /** UDP and TCP, on 127.0.0.1. */
@@ -29,7 +32,11 @@ export const DESIGNATED = "dns.example.org";
 const CLUSTERS = ["cluster-a", "cluster-b"];
 const WEB_PORTS = [port("https", 443)];
 
-/** Starts it and pushes. @param more further settings of its listeners; `config`: of the rest; `env`: of its process; without `tls` there is no DNS over TLS */
+/**
+ * Starts it and pushes.
+ * @param more further settings of its listeners; `config`: of the rest; `env`: of its process; without `tls`
+ * there is no DNS over TLS
+ */
 export async function startListeningGateway(
   more: {
     readonly dns?: object;

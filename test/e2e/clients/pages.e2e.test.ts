@@ -71,7 +71,8 @@ async function onPage(
     const errors: string[] = [];
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("console", (message) => {
-      // A page may be 404, the test of the browser asks for a name that nobody has, and one test aborts requests.
+      // A page may be 404, the test of the browser asks for a name that nobody has, and one test aborts
+      // requests.
       if (message.type() === "error" && !/404|ERR_NAME_NOT_RESOLVED|ERR_FAILED/.test(message.text()))
         errors.push(message.text());
     });

@@ -12,8 +12,9 @@ export interface PrivateProgram {
 }
 
 /**
- * The command line of a program in namespaces of its own: what configures a whole machine, such as managed policies, is there for
- * this program alone, and gone with it. Its processes end when this command does, however that happens.
+ * The command line of a program in namespaces of its own: what configures a whole machine, such as managed
+ * policies, is there for this program alone, and gone with it. Its processes end when this command does,
+ * however that happens.
  */
 export function withPrivateFiles({ command, args, folder, etc }: PrivateProgram): {
   command: string;

@@ -46,7 +46,10 @@ function fish_prompt; echo -n '${PROMPT}'; end\n`,
   },
 ];
 
-/** Types lines into a shell with a terminal of its own, and returns the arguments of the command that each line ran. */
+/**
+ * Types lines into a shell with a terminal of its own, and returns the arguments of the command that each
+ * line ran.
+ */
 async function typed({ command, home }: Shell, lines: readonly string[]): Promise<string[]> {
   const folder = temporaryFolder("shell");
   for (const [path, text] of Object.entries(home)) {

@@ -42,7 +42,10 @@ describe("npm start", () => {
 
   const shell = (line: string) =>
     run("bash", ["-o", "pipefail", "-c", line], { cwd: checkout, env: { PATH: path } });
-  /** What a command prints once the gateway does not count as overloaded: on a busy machine it does, and rejects pages and JSON. */
+  /**
+   * What a command prints once the gateway does not count as overloaded: on a busy machine it does, and
+   * rejects pages and JSON.
+   */
   const printed = (line: string) => waitFor(line, () => shell(line));
   const pick = (...parts: string[]) => {
     const found = lines.filter((line) => parts.every((part) => line.includes(part)));

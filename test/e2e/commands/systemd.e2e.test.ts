@@ -27,7 +27,9 @@ const SYNC = "clusterset-doh-sync@.service";
 const textOf = (unit: string) => readFileSync(join(units, unit), "utf8");
 
 describe("the systemd units", () => {
-  /** What `systemd-analyze verify` says of the units, on a machine with the command and systemd's own units. */
+  /**
+   * What `systemd-analyze verify` says of the units, on a machine with the command and systemd's own units.
+   */
   async function verify(change: (text: string) => string): Promise<{ code: number | null; stderr: string }> {
     const root = temporaryFolder("systemd");
     const own = join(root, "etc/systemd/system");
@@ -71,7 +73,10 @@ describe("the systemd units", () => {
   });
 });
 
-/** A unit's process, as systemd would start it: its arguments and its environment, with its credentials in a folder. */
+/**
+ * A unit's process, as systemd would start it: its arguments and its environment, with its credentials in a
+ * folder.
+ */
 class Unit {
   readonly credentials = temporaryFolder("credentials");
   readonly state = temporaryFolder("state");

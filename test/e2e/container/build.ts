@@ -6,9 +6,10 @@ import type { Stage } from "./dockerfile.ts";
 import { buildContext } from "./ignored.ts";
 
 /**
- * Carries the instructions of a Dockerfile out without an engine: each stage is a folder, COPY copies, and RUN runs in a mount
- * namespace with that folder as its root. The base image cannot be pulled here: in its place are this Node, which has to be the
- * one that the image names, npm, and for RUN alone this machine's programs, read-only. Returns the folder of the last stage.
+ * Carries the instructions of a Dockerfile out without an engine: each stage is a folder, COPY copies, and
+ * RUN runs in a mount namespace with that folder as its root. The base image cannot be pulled here: in its
+ * place are this Node, which has to be the one that the image names, npm, and for RUN alone this machine's
+ * programs, read-only. Returns the folder of the last stage.
  */
 export async function buildImage(
   stages: readonly Stage[],

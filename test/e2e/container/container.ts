@@ -28,8 +28,8 @@ export interface ContainerOptions {
 }
 
 /**
- * Gives an image what the base image and an engine would: the libraries of Node, `/etc/hosts` and `/etc/resolv.conf`. There is no
- * shell and no other program in it.
+ * Gives an image what the base image and an engine would: the libraries of Node, `/etc/hosts` and
+ * `/etc/resolv.conf`. There is no shell and no other program in it.
  */
 export async function finishImage(root: string): Promise<void> {
   const libraries = await run("ldd", [join(root, "usr/local/bin/node")]);
@@ -55,7 +55,10 @@ export interface Container {
 
 const script = readFileSync(join(import.meta.dirname, "run-container.sh"), "utf8");
 
-/** Runs an image as the manifests in infra/kubernetes have it: its user, a read-only root, no privileges to be gained. */
+/**
+ * Runs an image as the manifests in infra/kubernetes have it: its user, a read-only root, no privileges to be
+ * gained.
+ */
 export async function startContainer({ root, config }: Image, options: ContainerOptions): Promise<Container> {
   const { name, args, entrypoint = config.entrypoint, env = {}, mounts = {}, volume, ready } = options;
   const volumes = volume === undefined ? {} : { [config.volumes[0]!]: volume };

@@ -13,7 +13,10 @@ export interface Stage {
   instructions: Instruction[];
 }
 
-/** The part of the Dockerfile syntax that infra/container uses; anything else is an error here or in `buildImage`. */
+/**
+ * The part of the Dockerfile syntax that infra/container uses; anything else is an error here or in
+ * `buildImage`.
+ */
 export function readDockerfile(path: string): Stage[] {
   const lines = readFileSync(path, "utf8")
     .split("\n")

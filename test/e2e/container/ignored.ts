@@ -2,8 +2,8 @@ import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
- * Copies what a `.dockerignore` lets into a build's context. Ours forbids everything (`*`) and then lets paths in, which is
- * all that this knows.
+ * Copies what a `.dockerignore` lets into a build's context. Ours forbids everything (`*`) and then lets
+ * paths in, which is all that this knows.
  */
 export function buildContext(checkout: string, target: string): void {
   const lines = readFileSync(join(checkout, ".dockerignore"), "utf8")

@@ -21,7 +21,10 @@ import { lookAt, type Objects } from "./objects.ts";
 /** Which sequence: `CONTROL_SEED=7 CONTROL_STEPS=400` runs another one, and longer. */
 const SEED = Number(process.env.CONTROL_SEED ?? 4585);
 const STEPS = Number(process.env.CONTROL_STEPS ?? 50);
-/** Before each so many steps the test waits for the desired state, so that the next ones change objects that are there. */
+/**
+ * Before each so many steps the test waits for the desired state, so that the next ones change objects that
+ * are there.
+ */
 const STEPS_AT_ONCE = 10;
 
 const IDS = ["east", "west"] as const;

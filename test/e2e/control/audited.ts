@@ -5,7 +5,9 @@ import type { AuditedWrite } from "../servers/kubernetes/audit-log.ts";
 
 const WITHOUT_MARK = ["leases", "events", "serviceexports/status"];
 
-/** What was tried to be written, but for the Lease and Events, as `patch endpointslices shop/db-1`; in order. */
+/**
+ * What was tried to be written, but for the Lease and Events, as `patch endpointslices shop/db-1`; in order.
+ */
 export function writesTo(server: Pick<ApiServer, "writes">, from = 0): string[] {
   return server
     .writes()
@@ -20,8 +22,9 @@ export function countWrites(server: Pick<ApiServer, "writes">): number {
 }
 
 /**
- * By the audit log of an API server: no object without the mark of the control plane was written, none but the status of exports, its Lease and
- * Events; the admission policy had to reject nothing; and no object was written as it was already.
+ * By the audit log of an API server: no object without the mark of the control plane was written, none but
+ * the status of exports, its Lease and Events; the admission policy had to reject nothing; and no object was
+ * written as it was already.
  */
 export function expectOnlyOwnAndNeededWrites(server: Pick<ApiServer, "writes">): void {
   const writes = server.writes();

@@ -63,7 +63,9 @@ const BOTH = ["east 10.1.0.1", "west 10.2.0.1"];
 /** As often as a leader renews its Lease; twice that is too long for it. */
 const RENEWAL = 5000;
 
-/** Passes the time until both workers have renewed the Leases by which they lead, so that neither gives up. */
+/**
+ * Passes the time until both workers have renewed the Leases by which they lead, so that neither gives up.
+ */
 async function passRenewal(): Promise<void> {
   const renewals = ({ writes }: ApiServer) =>
     writes().filter(({ resource, code }) => resource === "leases" && code < 300).length;

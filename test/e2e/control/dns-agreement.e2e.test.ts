@@ -35,7 +35,10 @@ const THEIRS = { name: "theirs", ip: "10.200.0.9" };
 let clusters: SyncedClusters<"a" | "b">;
 let coredns: CoreDns;
 
-/** Services of cluster a: with cluster IPs and headless, one port or two, endpoints of one family or both, with host names or without. */
+/**
+ * Services of cluster a: with cluster IPs and headless, one port or two, endpoints of one family or both,
+ * with host names or without.
+ */
 const arbitrary = fc.record({
   headless: fc.boolean(),
   families: fc.constantFrom(["IPv4"], ["IPv6"], ["IPv4", "IPv6"]),

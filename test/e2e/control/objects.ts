@@ -10,7 +10,9 @@ import {
   serviceImport,
 } from "../servers/kubernetes/objects.ts";
 
-/** What is looked at of the control plane's objects in one cluster; undefined where there is no such object. */
+/**
+ * What is looked at of the control plane's objects in one cluster; undefined where there is no such object.
+ */
 export function lookAt({ admin }: { admin: Pick<ApiClient, "get" | "api"> }, namespace: string) {
   const get = (object: Parameters<typeof admin.get>[0]) =>
     admin.get(object).then(

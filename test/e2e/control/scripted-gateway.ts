@@ -2,7 +2,10 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 
-/** A gateway over HTTP that takes every push, and gives workers the desired state that a test wrote: what a hostile one could send. */
+/**
+ * A gateway over HTTP that takes every push, and gives workers the desired state that a test wrote: what a
+ * hostile one could send.
+ */
 export interface ScriptedGateway {
   readonly url: string;
   readonly ca: "";

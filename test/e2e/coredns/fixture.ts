@@ -47,8 +47,8 @@ const servicesElsewhere: ImportedService[] = [dyingNamespace, deletedNamespace, 
 const idle = headless("idle-only", "db", slice("cluster-a", [pg], [endpoint("10.8.8.1", "db-0", "!ready")]));
 
 /**
- * The clusterset as an MCS implementation keeps it in the cluster `east` or `west`: the same services and endpoints,
- * clusterset IPs of each cluster's own, and a namespace that only `east` has.
+ * The clusterset as an MCS implementation keeps it in the cluster `east` or `west`: the same services and
+ * endpoints, clusterset IPs of each cluster's own, and a namespace that only `east` has.
  */
 export function fixtureOf(cluster: "east" | "west"): Fixture {
   const all = [

@@ -24,7 +24,10 @@ export interface NamePlace {
 /** Where a name stands in the clusterset zone. */
 export interface Place extends NamePlace {
   kind: "outside" | "reverse" | "zone" | "namespace" | "service" | "below service";
-  /** The service with a ServiceImport in a namespace that exists that has this name, or whose name this is below. */
+  /**
+   * The service with a ServiceImport in a namespace that exists that has this name, or whose name this is
+   * below.
+   */
   service: ImportedService | undefined;
   /** What the fixture has at the address of a reverse name. */
   uses: readonly AddressUse[];

@@ -25,8 +25,8 @@ const triedByEveryMeans = new Set([
 ]);
 
 /**
- * Every name that a fixture could make, the names above it, names beside it, and all of them again in mixed case.
- * The random services are asked for fewer types.
+ * Every name that a fixture could make, the names above it, names beside it, and all of them again in mixed
+ * case. The random services are asked for fewer types.
  */
 export function questionsFor(fixture: Fixture): Question[] {
   const isRandom = ({ namespace }: ImportedService) => namespace.startsWith("random-");

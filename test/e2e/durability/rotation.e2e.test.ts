@@ -23,7 +23,10 @@ function put(name: string, ...lines: string[]): void {
   renameSync(at(`${name}.draft`), at(name));
 }
 
-/** Replaces a certificate together with its key, as kubelets replace the files of a Secret: by another link to their folder. */
+/**
+ * Replaces a certificate together with its key, as kubelets replace the files of a Secret: by another link to
+ * their folder.
+ */
 function putPair(name: string, { cert, key }: PemPair): void {
   const version = `${name}-${randomBytes(4).toString("hex")}`;
   put(`${version}/tls.crt`, cert);
@@ -80,7 +83,10 @@ const ask = (bearer: string): Promise<string> =>
     (error: Error) => error.message,
   );
 
-/** Queries, each over a new connection and with the token that the client has just then, and changes in each cluster. */
+/**
+ * Queries, each over a new connection and with the token that the client has just then, and changes in each
+ * cluster.
+ */
 async function askAndChange(): Promise<void> {
   while (going) {
     const outcome = await ask(tokenIn("client.token"));

@@ -125,7 +125,10 @@ afterAll(async () => {
   await Promise.all(running.map((one) => one.stop()));
 });
 
-/** Asks each resolver some more; returns how often each has failed since the last call, by the text of the failure. */
+/**
+ * Asks each resolver some more; returns how often each has failed since the last call, by the text of the
+ * failure.
+ */
 async function failuresSince(): Promise<Record<string, string[]>> {
   const count = ({ answers, failures }: Asked) => answers + failures.length;
   const before = new Map([...asked].map(([name, one]) => [name, count(one)]));

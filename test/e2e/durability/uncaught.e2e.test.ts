@@ -8,7 +8,10 @@ import { startGateway } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { waitFor } from "../servers/wait.ts";
 
-/** A module for `--import`: SIGUSR2 throws outside of any request, SIGWINCH rejects a promise that nothing handles. */
+/**
+ * A module for `--import`: SIGUSR2 throws outside of any request, SIGWINCH rejects a promise that nothing
+ * handles.
+ */
 const PLANTED = `
 process.on("SIGUSR2", () => { throw new Error("planted outside of any request"); });
 process.on("SIGWINCH", () => { Promise.reject(new Error("planted outside of any request")); });

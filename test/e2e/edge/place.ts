@@ -6,7 +6,10 @@ import { temporaryFolder } from "../servers/tools/folders.ts";
 import { type DevProcess, startDev } from "./harness/dev-process.ts";
 import { builtWorker, NAME, type WorkerProcess } from "./wrangler.ts";
 
-/** The same Worker in another workerd, as in a location where the object is not: its object is that of `primary`. */
+/**
+ * The same Worker in another workerd, as in a location where the object is not: its object is that of
+ * `primary`.
+ */
 export async function startPlace(primary: WorkerProcess): Promise<DevProcess> {
   const folder = temporaryFolder("place");
   const name = `${NAME}-elsewhere`;

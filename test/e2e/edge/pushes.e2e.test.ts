@@ -72,7 +72,8 @@ describe("interrupted and concurrent pushes to the Worker", () => {
       const fields = { ...headersOf("west"), ...(coding === "gzip" && { "content-encoding": "gzip" }) };
       const [path, { headers, body }] = pushed(method, pathOf("west"), whole, fields);
       const request = { method, framing, path, headers, body: encode(body) };
-      // Whichever comes last is refused, and the others are being read then. A push that asks whether they are would take a place.
+      // Whichever comes last is refused, and the others are being read then. A push that asks whether they
+      // are would take a place.
       const halves = await Promise.all(
         Array.from({ length: MOST_AT_ONCE + 1 }, () => sendHalf(worker.url, request)),
       );

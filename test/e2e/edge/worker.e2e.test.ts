@@ -63,7 +63,8 @@ describe("the Worker in workerd, with its Durable Object", () => {
 
   test("the alarm expires a lease without queries, also after the object's eviction", async () => {
     await push(worker, "west", 1);
-    // Three times what an idle object is kept for: a query here, or a slow machine, would keep it until its alarm.
+    // Three times what an idle object is kept for: a query here, or a slow machine, would keep it until its
+    // alarm.
     const { expiresAt } = await push(worker, "east", 2, 30);
     const starts = worker.events("object-started").length;
     await eventually(() => worker.events("lease-expired")).toMatchObject([

@@ -40,7 +40,9 @@ export interface WorkerProcess extends DevProcess {
   registry: string;
   /** Runs SQL in the object, which it may start. */
   sql(query: string, ...parameters: (string | number | null)[]): Promise<unknown[][]>;
-  /** Waits until workerd has evicted the object, which takes 10 s without any request, and starts it again. */
+  /**
+   * Waits until workerd has evicted the object, which takes 10 s without any request, and starts it again.
+   */
   evict(): Promise<void>;
 }
 

@@ -25,7 +25,9 @@ export function eventually<T>(probe: () => Promise<T> | T) {
   return expect.poll(probe, { timeout: DEADLINE, interval: 50 });
 }
 
-/** What the gateway answers before long: `await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"])`. */
+/**
+ * What the gateway answers before long: `await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"])`.
+ */
 export function eventualAnswer(
   gateway: GatewayClient,
   name: string,
@@ -35,7 +37,10 @@ export function eventualAnswer(
   return eventually(() => answered(gateway, name, type, options));
 }
 
-/** For hooks and tests that run side by side, where no expectation can be tried again: waits until `probe` gives `expected`. */
+/**
+ * For hooks and tests that run side by side, where no expectation can be tried again: waits until `probe`
+ * gives `expected`.
+ */
 export async function untilEqual<T>(what: string, probe: () => Promise<T> | T, expected: T): Promise<void> {
   let last: T | undefined;
   await waitFor(what, async () => {

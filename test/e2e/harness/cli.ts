@@ -8,7 +8,9 @@ export const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 /** The command line under test; `process.execPath` runs it unchanged. */
 export const cliPath = join(checkout, "bin/clusterset-doh.js");
 
-/** Node's own flags, as the container image has them: tests and benchmarks run gateways as they are deployed. */
+/**
+ * Node's own flags, as the container image has them: tests and benchmarks run gateways as they are deployed.
+ */
 export const nodeFlags: readonly string[] = imageConfig(
   readDockerfile(join(checkout, "infra/container/Dockerfile")),
 ).entrypoint.slice(1, -1);

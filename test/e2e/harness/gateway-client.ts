@@ -55,7 +55,10 @@ export interface GatewayClient {
   clusterStatus<T = Record<string, unknown>>(clusterId: string): Promise<T>;
 }
 
-/** A client of the gateway at `url`. `readCa` gives the PEM text that its certificate is checked against, empty without TLS. */
+/**
+ * A client of the gateway at `url`. `readCa` gives the PEM text that its certificate is checked against,
+ * empty without TLS.
+ */
 export function gatewayClient(
   url: string,
   readCa: () => string,

@@ -60,7 +60,10 @@ export function accessManifests(folder?: string): KubeObject[] {
   return infraManifests(folder).filter(({ kind }) => kind === "Namespace" || accessKinds.includes(kind));
 }
 
-/** A kubeconfig for the account of the control plane, which is created with its rights and the policy that confines it. */
+/**
+ * A kubeconfig for the account of the control plane, which is created with its rights and the policy that
+ * confines it.
+ */
 export async function kubeconfigOfControl(server: ApiServer): Promise<string> {
   const objects = infraManifests(join(workerFolder, "components/control")).filter(
     ({ kind }) => kind === "Namespace" || accessKinds.includes(kind) || kind.startsWith("Validating"),

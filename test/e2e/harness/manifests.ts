@@ -9,7 +9,10 @@ export interface Database {
   readonly endpoints: readonly { readonly address: string; readonly hostname?: string }[];
 }
 
-/** Replaces the manifests of a folder by those of a namespace, a Service, its ServiceExport and its EndpointSlice, in one step. */
+/**
+ * Replaces the manifests of a folder by those of a namespace, a Service, its ServiceExport and its
+ * EndpointSlice, in one step.
+ */
 export function writeDatabase(manifests: string, { port, exportedAt, endpoints }: Database): void {
   mkdirSync(manifests, { recursive: true });
   const draft = `${manifests}.draft`;

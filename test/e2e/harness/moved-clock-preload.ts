@@ -1,8 +1,10 @@
 /**
- * Loaded before a program (`--import`), in each of its threads: its clocks are ahead of the machine's by what the file MOVED_CLOCK_FILE says at that
- * moment, two float64 of milliseconds. The first one is that of the wall clock, as when a machine's clock is set; the second one that of
- * `performance.now()` and `process.hrtime`. Timers run as they always do, unless MOVED_CLOCK_TIMERS is set: then those of the globals and of
- * `node:timers/promises` are due when the moved clock has passed them. `AbortSignal.timeout` keeps to the machine's clock.
+ * Loaded before a program (`--import`), in each of its threads: its clocks are ahead of the machine's by what
+ * the file MOVED_CLOCK_FILE says at that moment, two float64 of milliseconds. The first one is that of the
+ * wall clock, as when a machine's clock is set; the second one that of `performance.now()` and
+ * `process.hrtime`. Timers run as they always do, unless MOVED_CLOCK_TIMERS is set: then those of the globals
+ * and of `node:timers/promises` are due when the moved clock has passed them. `AbortSignal.timeout` keeps to
+ * the machine's clock.
  */
 import { openSync, readSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";

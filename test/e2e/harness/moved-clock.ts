@@ -9,7 +9,8 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /**
- * The clock of Node processes that are started with `env`. It can be moved while they run, and a restarted process has it, too:
+ * The clock of Node processes that are started with `env`. It can be moved while they run, and a restarted
+ * process has it, too:
  *
  *     const clock = new MovedClock();
  *     const gateway = await startGateway({ env: clock.env });
@@ -39,13 +40,19 @@ export class MovedClock {
     return Date.now() + this.#wall;
   }
 
-  /** Sets the wall clock, ahead of this machine's by `offset` milliseconds. Holds for the processes when it returns. */
+  /**
+   * Sets the wall clock, ahead of this machine's by `offset` milliseconds. Holds for the processes when it
+   * returns.
+   */
   set(offset: number): void {
     this.#wall = offset;
     this.#write();
   }
 
-  /** Lets milliseconds pass at once, by every clock; by that of timers only with `timers`, and a moment later. Holds for the processes when it returns. */
+  /**
+   * Lets milliseconds pass at once, by every clock; by that of timers only with `timers`, and a moment later.
+   * Holds for the processes when it returns.
+   */
   pass(milliseconds: number): void {
     this.#wall += milliseconds;
     this.#elapsed += milliseconds;

@@ -193,7 +193,10 @@ export function startSync(options: SyncOptions): SyncProcess {
   };
 }
 
-/** The arguments of `clusterset-doh` for a sync worker; the gateways' certificates are gathered in a file in `folder`. */
+/**
+ * The arguments of `clusterset-doh` for a sync worker; the gateways' certificates are gathered in a file in
+ * `folder`.
+ */
 export function syncArguments(options: SyncOptions, folder = temporaryFolder("sync")): string[] {
   const { kubeconfig, manifests, clusterId, gateways, args = [] } = options;
   const tokenFile = options.tokenFile ?? (clusterId ? gateways[0]?.tokenFileFor(clusterId) : undefined);

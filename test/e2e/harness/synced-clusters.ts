@@ -12,8 +12,8 @@ export interface SyncedClusters<ClusterId extends string> {
 }
 
 /**
- * Starts an API server for each cluster id and a gateway, applies what `fill` applies, then starts the workers with the rights of
- * infra/kubernetes.
+ * Starts an API server for each cluster id and a gateway, applies what `fill` applies, then starts the
+ * workers with the rights of infra/kubernetes.
  */
 export async function startSyncedClusters<const ClusterId extends string>(
   clusterIds: readonly ClusterId[],

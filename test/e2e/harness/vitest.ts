@@ -8,7 +8,9 @@ export interface VitestOptions {
   readonly boundMs?: number;
 }
 
-/** Runs vitest with these arguments; resolves with its exit code, or 1 where a signal or the bound ended it. */
+/**
+ * Runs vitest with these arguments; resolves with its exit code, or 1 where a signal or the bound ended it.
+ */
 export async function runVitest(args: readonly string[], options: VitestOptions = {}): Promise<number> {
   const vitest = fileURLToPath(new URL("vitest.mjs", import.meta.resolve("vitest/package.json")));
   const child = spawn(process.execPath, [vitest, "run", ...args], {

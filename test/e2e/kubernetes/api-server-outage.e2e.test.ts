@@ -98,7 +98,8 @@ describe("a worker survives outages of its API server", () => {
     await server.admin.apply(...exported("shop", "before", { endpoints: ["10.1.0.10"] }));
     await eventualAnswer(gateway, "before.shop").toEqual(["10.1.0.10"]);
     const known = await watchFrom(server);
-    // Halted, the worker cannot watch again after the restart; when it can, the versions it knows are history.
+    // Halted, the worker cannot watch again after the restart; when it can, the versions it knows are
+    // history.
     worker.process.signal("SIGSTOP");
     await server.process.kill();
     await server.process.start();
@@ -118,7 +119,9 @@ describe("a worker survives outages of its API server", () => {
   });
 });
 
-/** Takes the version that the EndpointSlices have now; what comes back watches them from there, for a second. */
+/**
+ * Takes the version that the EndpointSlices have now; what comes back watches them from there, for a second.
+ */
 async function watchFrom(server: ApiServer): Promise<() => Promise<string>> {
   const path = "/apis/discovery.k8s.io/v1/endpointslices";
   const list = await server.admin.api<{ metadata: { resourceVersion: string } }>("GET", `${path}?limit=1`);

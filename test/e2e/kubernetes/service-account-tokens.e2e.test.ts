@@ -29,7 +29,10 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
   const clock = new MovedClock({ timers: true });
   let worker: SyncProcess | undefined;
 
-  /** A further key file that an API server verifies with, and publishes: at first one that it never signs with. */
+  /**
+   * A further key file that an API server verifies with, and publishes: at first one that it never signs
+   * with.
+   */
   const otherKeys = (name: string) => join(folder, `${name}-other.key`);
   async function startCluster(name: string): Promise<ApiServer> {
     writeFileSync(otherKeys(name), newKey());

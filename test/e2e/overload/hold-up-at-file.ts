@@ -1,6 +1,6 @@
 /**
- * Loaded before a program (`--import`): a transaction of SQLite that is to be on the disk waits while the file HELD_UP_FILE exists, and its thread with it, as on a disk
- * that does not answer.
+ * Loaded before a program (`--import`): a transaction of SQLite that is to be on the disk waits while the
+ * file HELD_UP_FILE exists, and its thread with it, as on a disk that does not answer.
  */
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";

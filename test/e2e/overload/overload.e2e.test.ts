@@ -27,7 +27,8 @@ let gateway: GatewayProcess;
 let worker: ClientHttp2Session;
 let client: ClientHttp2Session;
 beforeAll(async () => {
-  // However fast the machine is, this load is overload; and however slow it is, the load's connections are not cut off.
+  // However fast the machine is, this load is overload; and however slow it is, the load's connections are
+  // not cut off.
   gateway = await startGateway({
     clusters: ["west"],
     leaseSeconds: 600,

@@ -108,7 +108,8 @@ describe("only the clusters with an expired lease leave the answers", () => {
       clock.pass(500);
       const asked = clock.now();
       const { values, ttls } = await gateway.lookup(name, "A");
-      // While east is in the answer, caches must not keep the answer for longer than east's lease: no longer than now once that is over.
+      // While east is in the answer, caches must not keep the answer for longer than east's lease: no longer
+      // than now once that is over.
       const kept = values.includes("10.1.0.1") ? asked + Math.max(...ttls) * 1000 : 0;
       if (kept > Math.max(expiresAt, asked)) tooLong.push({ values, ttls, left: expiresAt - asked });
       return values;

@@ -10,7 +10,10 @@ export interface Certificate {
   keyPath: string;
 }
 
-/** Makes a self-signed certificate for localhost and 127.0.0.1 and writes `tls.crt` and `tls.key` into `folder`. */
+/**
+ * Makes a self-signed certificate for localhost and 127.0.0.1 and writes `tls.crt` and `tls.key` into
+ * `folder`.
+ */
 export async function certificateFor(folder: string): Promise<Certificate> {
   const pem = await generate([{ name: "commonName", value: "localhost" }], {
     algorithm: "sha256",

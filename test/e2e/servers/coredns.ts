@@ -47,8 +47,8 @@ export function kubernetesPlugin(options: KubernetesPlugin): string {
 }
 
 /**
- * Starts a CoreDNS on a free loopback port with the given plugins, each one or several lines of a Corefile, and waits
- * until all of them are ready. With `doh` it answers the same over HTTPS on a second port.
+ * Starts a CoreDNS on a free loopback port with the given plugins, each one or several lines of a Corefile,
+ * and waits until all of them are ready. With `doh` it answers the same over HTTPS on a second port.
  */
 export async function startCoreDns(
   plugins: string[],

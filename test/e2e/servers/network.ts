@@ -34,7 +34,10 @@ export class FaultProxy {
     return proxy;
   }
 
-  /** Ends all faults. Connections that lost bytes get no more of them, as after a failure of the network: the server's side of them is closed, the client's is not. */
+  /**
+   * Ends all faults. Connections that lost bytes get no more of them, as after a failure of the network: the
+   * server's side of them is closed, the client's is not.
+   */
   async heal(): Promise<void> {
     this.#delay = 0;
     this.#swallows = false;

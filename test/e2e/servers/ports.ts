@@ -2,12 +2,15 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type ListenOptions } from "node:net";
 
-// Below the range that the kernel takes ports for outgoing connections from, so that a server that was killed finds
-// its port free when it starts again.
+// Below the range that the kernel takes ports for outgoing connections from, so that a server that was killed
+// finds its port free when it starts again.
 const LOWEST = 20_000;
 const PORTS = 12_000;
 
-/** A loopback port that is free for TCP and UDP, and that `freePort` gives to no process on this machine while this one lives. */
+/**
+ * A loopback port that is free for TCP and UDP, and that `freePort` gives to no process on this machine while
+ * this one lives.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 1000; attempt++) {
     const port = LOWEST + Math.floor(Math.random() * PORTS);
@@ -16,7 +19,10 @@ export async function freePort(): Promise<number> {
   throw new Error("no free port");
 }
 
-/** Claims a port by a name that the kernel gives to one process alone, until that ends (unix(7): an abstract socket). */
+/**
+ * Claims a port by a name that the kernel gives to one process alone, until that ends (unix(7): an abstract
+ * socket).
+ */
 async function isClaimed(port: number): Promise<boolean> {
   return (await listen({ path: `\0clusterset-doh-e2e-port-${port}` })) !== undefined;
 }

@@ -80,7 +80,10 @@ export class ServerProcess {
     closeSync(log);
   }
 
-  /** Starts the process and waits until it is ready; if it ends before that, the error carries the end of its log. */
+  /**
+   * Starts the process and waits until it is ready; if it ends before that, the error carries the end of its
+   * log.
+   */
   async start(): Promise<void> {
     this.spawn();
     const ready = waitFor(
@@ -117,7 +120,10 @@ export class ServerProcess {
     await this.#ended();
   }
 
-  /** Stops the process if it runs and starts it again with the same arguments, so with the same ports and files. */
+  /**
+   * Stops the process if it runs and starts it again with the same arguments, so with the same ports and
+   * files.
+   */
   async restart(): Promise<void> {
     await this.stop();
     await this.start();

@@ -21,7 +21,10 @@ export interface Redis {
 /** Lines of redis.conf. */
 export type Directives = Readonly<Record<string, string | number>>;
 
-/** Starts a redis-server that keeps every write on disk before it replies. The user `default` has no password unless one is given. */
+/**
+ * Starts a redis-server that keeps every write on disk before it replies. The user `default` has no password
+ * unless one is given.
+ */
 export async function startRedis(directives: Directives = {}, password?: string): Promise<Redis> {
   await ensureTool("redis-server");
   const folder = temporaryFolder("redis");

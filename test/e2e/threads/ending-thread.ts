@@ -1,4 +1,6 @@
-/** Loaded before a gateway (`--import`): its answering thread 1 ends as soon as a file says by which cause. */
+/**
+ * Loaded before a gateway (`--import`): its answering thread 1 ends as soon as a file says by which cause.
+ */
 import { existsSync, readFileSync, unlinkSync } from "node:fs";
 import { isMainThread, workerData } from "node:worker_threads";
 

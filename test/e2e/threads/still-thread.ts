@@ -1,4 +1,6 @@
-/** Loaded before a gateway (`--import`): its main thread stands still from a signal on until a file is there. */
+/**
+ * Loaded before a gateway (`--import`): its main thread stands still from a signal on until a file is there.
+ */
 import { existsSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 

@@ -366,7 +366,8 @@ describe("whatever an upstream sends", () => {
         } catch {
           return;
         }
-        // dns-packet passes over RDLENGTH, and so takes other bytes for records where the data of one is malformed.
+        // dns-packet passes over RDLENGTH, and so takes other bytes for records where the data of one is
+        // malformed.
         if (ownersOf(before).join() !== ownersRead(bytes).join()) return;
         const after = decoded(given);
         expect(after.additionals?.every(({ type }) => type === "OPT")).toBe(true);

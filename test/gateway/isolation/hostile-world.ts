@@ -28,7 +28,10 @@ export const hostilePush = fc
     return { ...pushed, exports: Object.fromEntries(exports) };
   });
 
-/** A gateway after its first day, on which each cluster of the world pushed, and the hostile one an empty snapshot if it is known. */
+/**
+ * A gateway after its first day, on which each cluster of the world pushed, and the hostile one an empty
+ * snapshot if it is known.
+ */
 export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnown: boolean) {
   const clock = new FakeClock(BEGAN);
   clock.nextTurn = (run) => void setImmediate(run);

@@ -8,7 +8,10 @@ import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
 import { answerNow } from "../open-keyed.ts";
 import { HOSTILE, hostilePush, openWorld, type World } from "./hostile-world.ts";
 
-/** The services of the world that the hostile cluster has no part in: it does not export them, or imports them where nobody exports them. */
+/**
+ * The services of the world that the hostile cluster has no part in: it does not export them, or imports them
+ * where nobody exports them.
+ */
 function unshared(world: readonly ClusterSnapshot[], hostile: ClusterSnapshot): Set<string> {
   // What stands in a namespace that the cluster does not have is not there.
   const there = world.map(({ clusterId, namespaces, ...lists }) => {
@@ -36,7 +39,10 @@ function unshared(world: readonly ClusterSnapshot[], hostile: ClusterSnapshot): 
 /** Other services have no names in DNS, and no claim on a reverse name. */
 const HAS_NAMES = /^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/;
 
-/** Queries for all that such services can have: at the service's name, ports, endpoints, places, and reverse names. */
+/**
+ * Queries for all that such services can have: at the service's name, ports, endpoints, places, and reverse
+ * names.
+ */
 function questions(
   world: readonly ClusterSnapshot[],
   keys: ReadonlySet<string>,
@@ -80,7 +86,10 @@ function answers(
   );
 }
 
-/** Addresses of services that the hostile cluster has a part in have reverse names that it has a part in as well. */
+/**
+ * Addresses of services that the hostile cluster has a part in have reverse names that it has a part in as
+ * well.
+ */
 function withoutShared(
   asked: readonly [string, string][],
   world: readonly ClusterSnapshot[],
@@ -95,7 +104,10 @@ function withoutShared(
   return asked.filter(([name, type]) => type !== "PTR" || (claimed.has(name) && !theirs.has(name)));
 }
 
-/** The reverse names of addresses that clusters report by their own exports: others are no claim (SECURITY.md). */
+/**
+ * The reverse names of addresses that clusters report by their own exports: others are no claim
+ * (SECURITY.md).
+ */
 function claimedNames(world: readonly ClusterSnapshot[]): Set<string> {
   const names = new Set<string>();
   const claim = (address: string) => {
@@ -137,7 +149,8 @@ it("whatever a cluster pushes, what it has no part in is answered byte for byte 
         const had = new Set<string>();
         for (const pushed of pushes) {
           const keys = unshared(world, pushed);
-          // A service that the cluster had a part in has lost its reverse names meanwhile to the cluster that reported the addresses first.
+          // A service that the cluster had a part in has lost its reverse names meanwhile to the cluster that
+          // reported the addresses first.
           const never = new Set([...keys].filter((key) => !had.has(key)));
           const asked = withoutShared(questions(world, keys), world, never);
           for (const key of [...Object.keys(pushed.exports), ...Object.keys(pushed.imports)]) had.add(key);

@@ -30,7 +30,10 @@ const DAY = 86_400;
 const PLACE = { region: "eu", zone: "zone-a" };
 const GRANTS = new Map([["west", "*" as const]]);
 
-/** Whoever sees everything gets the time of the newest change as SOA serial; others that of the answer (`seen`). */
+/**
+ * Whoever sees everything gets the time of the newest change as SOA serial; others that of the answer
+ * (`seen`).
+ */
 const WITHOUT_SERIAL: QueryStages = {
   ...REAL_QUERIES,
   resolve(query, context) {
@@ -154,8 +157,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * The same, but what is hidden of imports has addresses of its own: since when a cluster's imports count for an address is kept by namespace, whoever's endpoints they are of
- * (docs/how-to/access.md, Scopes).
+ * The same, but what is hidden of imports has addresses of its own: since when a cluster's imports count for
+ * an address is kept by namespace, whoever's endpoints they are of (docs/how-to/access.md, Scopes).
  */
 function withImportsApart({ full: [one, other], visible }: PartlyHidden): PartlyHidden {
   let count = 0;

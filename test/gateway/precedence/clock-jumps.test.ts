@@ -72,7 +72,8 @@ describe("when a gateway is started again 20 s after a lease of 60 s was given",
     const database = memoryDatabase();
     const before = openGateway({ database, clock: new MachineClock(DAY) });
     const { generation } = await putSnapshot(before.gateway, regional("east", "e"), { leaseSeconds: 60 });
-    // Another process: its own clock begins with the wall clock, its machine's uptime goes on unless that was started again.
+    // Another process: its own clock begins with the wall clock, its machine's uptime goes on unless that was
+    // started again.
     const clock = new MachineClock(DAY + since + jump);
     if (boot === "first") clock.uptime = () => ({ boot, at: clock.now() - jump });
     clock.boot = boot;

@@ -7,7 +7,10 @@ import { day, HOUR, MINUTE, openSharedService, type SharedService } from "../sha
 const LEASE = HOUR;
 const STARTS = day(3);
 
-/** What happens to one of two clusters. Times are in minutes, and claimed ones relative to now, or else to the start. */
+/**
+ * What happens to one of two clusters. Times are in minutes, and claimed ones relative to now, or else to the
+ * start.
+ */
 type Step = { readonly who: "east" | "west"; readonly passes: number } & (
   | { readonly does: "put" | "patch"; readonly claims: Claim | undefined; readonly namespace: boolean }
   | { readonly does: "renew" | "leave" | "restart" | "nothing" }
@@ -69,7 +72,10 @@ interface Sight {
   readonly left?: true;
 }
 
-/** When an export began to be served, and from when it counts: by one walk through the whole history of its cluster. */
+/**
+ * When an export began to be served, and from when it counts: by one walk through the whole history of its
+ * cluster.
+ */
 function rankOf(
   history: readonly Sight[],
 ): { readonly servedAt: number; readonly counts: number } | undefined {

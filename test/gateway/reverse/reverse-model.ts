@@ -16,7 +16,10 @@ interface Reported {
   readonly all: ReadonlySet<string>;
 }
 
-/** Whose an address is, as docs/reference/names-and-records.md says it, of clusters without grants: by looking at everything. */
+/**
+ * Whose an address is, as docs/reference/names-and-records.md says it, of clusters without grants: by looking
+ * at everything.
+ */
 export class ReverseModel {
   /** By cluster, then by reverse name. */
   readonly #reported = new Map<string, Map<string, Reported>>();

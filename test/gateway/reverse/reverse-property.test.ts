@@ -41,7 +41,9 @@ async function take<Pushed>(
   }
 }
 
-/** Who has what, as docs/reference/names-and-records.md says it: a list for each address, first come first. */
+/**
+ * Who has what, as docs/reference/names-and-records.md says it: a list for each address, first come first.
+ */
 class Model {
   readonly #lines = new Map<string, string[]>(ADDRESSES.map((address) => [address, []]));
 

@@ -35,7 +35,10 @@ afterEach(async () => {
 });
 
 let passing: NodeJS.Timeout | undefined;
-/** Lets time pass for the server as fast as this process comes on, until the test ends. @param turn called before each 20 ms of it */
+/**
+ * Lets time pass for the server as fast as this process comes on, until the test ends.
+ * @param turn called before each 20 ms of it
+ */
 function passOn(pass: (milliseconds: number) => void, turn = () => {}): void {
   passing = setInterval(() => {
     turn();

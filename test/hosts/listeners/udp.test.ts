@@ -25,7 +25,10 @@ const parts = {
   },
 };
 
-/** What comes back to a client that takes datagrams from the queried address alone. Undefined where nobody listens there. */
+/**
+ * What comes back to a client that takes datagrams from the queried address alone. Undefined where nobody
+ * listens there.
+ */
 async function ask(port: number, host: string): Promise<string | undefined> {
   const socket = createSocket("udp4");
   try {

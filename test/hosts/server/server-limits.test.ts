@@ -296,8 +296,8 @@ describe("header fields", () => {
   });
 });
 
-// These wait for the server to act, however long that takes: each would hang without its bound. Limits of Node's own are by its clock, others by
-// the stopped one, which no stall of this process can move on.
+// These wait for the server to act, however long that takes: each would hang without its bound. Limits of
+// Node's own are by its clock, others by the stopped one, which no stall of this process can move on.
 describe("time", () => {
   /** Sends bytes at once, then others again and again until the server closes the connection. */
   async function drip(socket: Socket, atOnce: string | Buffer, again = ""): Promise<Buffer> {

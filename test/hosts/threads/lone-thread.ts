@@ -4,7 +4,10 @@ import { nodeClock } from "../../../src/hosts/node/process.ts";
 import { startThreads } from "../../../src/hosts/node/threads/thread-pool.ts";
 import { ThreadSharing } from "../../../src/hosts/node/threads/thread-sharing.ts";
 
-/* A process that does nothing but replace its only thread, which ends soon after its start. It prints the events of its log. */
+/*
+ * A process that does nothing but replace its only thread, which ends soon after its start. It prints the
+ * events of its log.
+ */
 
 const config = readServeConfig({ public: true, listen: "localhost:0" });
 const sharing = new ThreadSharing(nodeClock);

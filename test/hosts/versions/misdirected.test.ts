@@ -19,7 +19,10 @@ beforeAll(async () => {
 const gateways = new Gateways();
 afterEach(() => gateways.close());
 
-/** The status of a request over a connection. @param opened the name in the handshake; undefined for an address */
+/**
+ * The status of a request over a connection.
+ * @param opened the name in the handshake; undefined for an address
+ */
 async function statusOf(config: object, opened: string | undefined, host: string): Promise<number> {
   const folder = gateways.folder();
   writeFileSync(join(folder, "tls.crt"), certificate.cert);

@@ -59,7 +59,10 @@ export async function pass(clock: FakeClock, milliseconds: number, step = 5): Pr
   }
 }
 
-/** Waits for something, letting time pass as long as it takes, and no faster than real time: bodies are read and hashed in other threads. */
+/**
+ * Waits for something, letting time pass as long as it takes, and no faster than real time: bodies are read
+ * and hashed in other threads.
+ */
 export async function done<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
   let settled = false;
   const end = () => {

@@ -197,7 +197,8 @@ describe("what caches may keep (RFC 9111)", () => {
     expect(accessRules.all.length).toBeGreaterThan(1);
     for (const path of [dns(WEB), `/clusters/west${dns(WEB)}`, dns(`none.shop.svc.${ZONE}`)]) {
       const { headers } = await ask(path, shown as Shown);
-      // Everybody's own audience looks at the tokens of clusters that push, so it varies by them but for the path's view.
+      // Everybody's own audience looks at the tokens of clusters that push, so it varies by them but for the
+      // path's view.
       const isByToken = vary === null && Object.keys(shown).length === 0 && !path.startsWith("/clusters");
       expect([path, headers.get("cache-control"), headers.get("vary")]).toEqual([
         path,

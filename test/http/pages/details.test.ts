@@ -4,7 +4,10 @@ import { endpoints, exported, port, snapshot } from "../../merge/fixtures.ts";
 import { twoClusters } from "../../resolve/world.ts";
 import { type PagesWorld, pagesWorld } from "./pages-world.ts";
 
-/** `west` disagrees on `shop/web`, exports `ops/tool` without the namespace `ops`, and cannot export `shop/partner`. */
+/**
+ * `west` disagrees on `shop/web`, exports `ops/tool` without the namespace `ops`, and cannot export
+ * `shop/partner`.
+ */
 function disagreeing(): ClusterSnapshot[] {
   const [east, west] = twoClusters() as [ClusterSnapshot, ClusterSnapshot];
   return [

@@ -4,7 +4,10 @@ import { ServeConfig } from "../../../src/config/settings.ts";
 import { type Rate, TokenBuckets } from "../../../src/limits/client-rate.ts";
 import { LARGEST_BURST, SharedBuckets } from "../../../src/limits/shared.ts";
 
-/** Of 16 ticks a token, at 62.5 tokens a second, each is 1 ms: 2^32 of them are the time after which ticks repeat. */
+/**
+ * Of 16 ticks a token, at 62.5 tokens a second, each is 1 ms: 2^32 of them are the time after which ticks
+ * repeat.
+ */
 const WRAP = 2 ** 32;
 
 function bucketsOf(rate: Rate, clients = 100, start = 0) {
@@ -102,7 +105,8 @@ describe("token buckets in shared memory", () => {
     const most = 10_000_000;
     expect(ServeConfig.safeParse({ clients: { requestBurst: most + 1 } }).success).toBe(false);
     expect(most).toBeLessThan(LARGEST_BURST);
-    // At 62.5 tokens a second a tick is 1 ms. The clock goes back instead of 10,000,000 takes: all but two tokens are missing.
+    // At 62.5 tokens a second a tick is 1 ms. The clock goes back instead of 10,000,000 takes: all but two
+    // tokens are missing.
     const { clock, buckets } = bucketsOf({ perSecond: 62.5, burst: most });
     clock.now = (most - 3) * 16;
     expect(buckets.take("one")).toBe(0);

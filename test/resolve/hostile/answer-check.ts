@@ -8,7 +8,8 @@ const OPT = 41;
 const HEADER = 12;
 
 /**
- * Holds an answer against its query and what that must get: ID, QR, opcode, rcode, question, and every byte accounted for.
+ * Holds an answer against its query and what that must get: ID, QR, opcode, rcode, question, and every byte
+ * accounted for.
  * @param isDatagram whether it came in one, where the client's payload size counts
  * @returns what is wrong
  */

@@ -60,8 +60,8 @@ const wellFormed = fc
 const mutation = fc.tuple(fc.nat({ max: 15 }), fc.nat({ max: 0xffff }), fc.nat({ max: 0xffff }));
 
 /**
- * DNS queries, of which most are damaged in up to three places: bits, counts, lengths, cuts, repetitions, pointers, other queries'
- * bytes. Shrinks to what is well-formed.
+ * DNS queries, of which most are damaged in up to three places: bits, counts, lengths, cuts, repetitions,
+ * pointers, other queries' bytes. Shrinks to what is well-formed.
  */
 export const mutatedQueries: fc.Arbitrary<Buffer> = fc
   .tuple(wellFormed, fc.array(mutation, { maxLength: 3 }), fc.nat({ max: 0xffff }))

@@ -13,7 +13,10 @@ import { MEBIBYTE, openPrimary, READER_STAGES, transferApp, WEB } from "../pair.
 const KEY = "a".repeat(32);
 const NEXT_KEY = "b".repeat(32);
 
-/** A primary that signs with `signing`, and a secondary that verifies with `verifying`; `tamper` is the network between them. */
+/**
+ * A primary that signs with `signing`, and a secondary that verifies with `verifying`; `tamper` is the
+ * network between them.
+ */
 async function pair(signing: string | undefined, verifying: readonly string[] | undefined) {
   const clock = new FakeClock(1_000_000_000_000);
   const { gateway, database, put } = openPrimary(clock);

@@ -5,7 +5,10 @@ export interface KubeconfigCase {
   readonly title: string;
   /** Files of a folder by name. A name that ends with `.sh` is executable. */
   files(servers: ApiServers): Readonly<Record<string, string | object>>;
-  /** Of the environment: names of files of the folder, joined by `:`; by default `k1.yaml`, where that is one. An empty one stays empty. */
+  /**
+   * Of the environment: names of files of the folder, joined by `:`; by default `k1.yaml`, where that is one.
+   * An empty one stays empty.
+   */
   readonly KUBECONFIG?: string;
   /** Other variables of the environment. */
   environment?(servers: ApiServers): Readonly<Record<string, string>>;
@@ -16,7 +19,10 @@ export interface KubeconfigCase {
   readonly expected: (Omit<SeenRequest, "path"> & { readonly path?: string }) | RegExp;
   /** What a plugin that writes `info.json` is told. */
   readonly info?: (servers: ApiServers) => object;
-  /** Where kubectl differs: it asks for a name and a password, and fails without a terminal; or it falls back to localhost:8080. */
+  /**
+   * Where kubectl differs: it asks for a name and a password, and fails without a terminal; or it falls back
+   * to localhost:8080.
+   */
   readonly kubectl?: "fails";
 }
 
@@ -45,7 +51,10 @@ const one = ({ one }: ApiServers, user: object | null = { token: "t1" }) =>
   config({ cluster: { server: one, ...ca }, user });
 const two = ({ two }: ApiServers, user: object = { token: "t2" }) =>
   config({ name: "two", cluster: { server: two, ...ca }, user });
-/** The kubeconfig of server one in YAML. @param contexts its contexts, of which `one` has the cluster `one` and the user `u` */
+/**
+ * The kubeconfig of server one in YAML.
+ * @param contexts its contexts, of which `one` has the cluster `one` and the user `u`
+ */
 const inYaml = ({ one }: ApiServers, contexts: string) =>
   `clusters: [{name: one, cluster: {insecure-skip-tls-verify: true, server: "${one}"}}]\nusers: [{name: u, user: {token: t1}}]\n${contexts}\ncurrent-context: one\n`;
 const V1 = "client.authentication.k8s.io/v1";

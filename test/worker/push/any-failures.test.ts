@@ -21,7 +21,9 @@ const options = {
 
 const PLACES = ["x/a", "x/b", "x/c", "y/a", "y/b", "y/c"];
 
-/** What the gateway does with the next request; "forget" makes it lose the cluster, so that it answers 409. */
+/**
+ * What the gateway does with the next request; "forget" makes it lose the cluster, so that it answers 409.
+ */
 const outcome = fc.constantFrom<RequestError | "forget" | "take">(
   "take",
   "take",

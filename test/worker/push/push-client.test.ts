@@ -88,7 +88,10 @@ function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
   return exporting(clusterId, { headless: true, endpoints: { "*": { ports: [], members } } });
 }
 
-/** Changes of a cluster, each of which a client is told of: some, or until the gateway has seen so many requests. */
+/**
+ * Changes of a cluster, each of which a client is told of: some, or until the gateway has seen so many
+ * requests.
+ */
 function changing(client: ReturnType<typeof start>) {
   let changes = 0;
   const change = async (goesOn: (turn: number) => boolean = (turn) => turn < TURNS) => {

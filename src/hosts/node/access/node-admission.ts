@@ -20,7 +20,10 @@ import { readText, readTokens, type WatchedFiles, watchTransferKey } from "../fi
 import type { Logger } from "../process.ts";
 import { type Issuers, identityOf, loadAuthority, loadPushAuthority, openIssuers } from "./node-authority.ts";
 
-/** Admission on Node, whose files may change while the gateway runs. @throws {UsageError} with the file that cannot be read or used */
+/**
+ * Admission on Node, whose files may change while the gateway runs.
+ * @throws {UsageError} with the file that cannot be read or used
+ */
 export async function loadAdmission(
   { access, clients, push }: Pick<ServeConfig, "access" | "clients" | "push">,
   files: WatchedFiles,
@@ -95,7 +98,10 @@ async function readTokenFiles(
   return hashes && (await Promise.all(hashes)).flat();
 }
 
-/** The first line of a password file; spaces count. @throws {UsageError} if it is empty, or if no client can send it (RFC 7617 section 2) */
+/**
+ * The first line of a password file; spaces count.
+ * @throws {UsageError} if it is empty, or if no client can send it (RFC 7617 section 2)
+ */
 async function readPassword(file: string): Promise<string> {
   const text = await readText(file, "the password file");
   const password = text.replace(/\r?\n$/, "").normalize("NFC");
@@ -110,7 +116,10 @@ function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The credentials of a gateway: of clusters that push, of secondaries, and of clients. @throws {UsageError} naming the file that cannot be read */
+/**
+ * The credentials of a gateway: of clusters that push, of secondaries, and of clients.
+ * @throws {UsageError} naming the file that cannot be read
+ */
 export async function loadAccess(config: ServeConfig, files: WatchedFiles, logger: Logger) {
   const { push, transfer, access } = config;
   const issued = [...push.credentials, ...access.rules].flatMap(({ oidc = [] }) => oidc);

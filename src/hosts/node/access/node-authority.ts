@@ -25,7 +25,10 @@ export function loadPushAuthority(
   return loadAuthority(push.credentials, "push.credentials", files, issuers);
 }
 
-/** The authority over pushes, or over transfer, on Node, whose files may change while the gateway runs. @throws {UsageError} naming the file that cannot be read */
+/**
+ * The authority over pushes, or over transfer, on Node, whose files may change while the gateway runs.
+ * @throws {UsageError} naming the file that cannot be read
+ */
 export async function loadAuthority(
   credentials: readonly Credential[],
   setting: string,
@@ -107,8 +110,9 @@ export function identityOf(certificate: X509Certificate): CertificateIdentity {
 }
 
 /**
- * The names in Node's text of the extension: `DNS:a.example, URI:"spiffe://…"`. Values with a comma or a quote
- * are JSON strings, so that one value cannot look like two (CVE-2021-44532). Undefined for text of another form.
+ * The names in Node's text of the extension: `DNS:a.example, URI:"spiffe://…"`. Values with a comma or a
+ * quote are JSON strings, so that one value cannot look like two (CVE-2021-44532). Undefined for text of
+ * another form.
  */
 export function readAlternativeNames(text: string): (readonly [kind: string, value: string])[] | undefined {
   const names: (readonly [string, string])[] = [];

@@ -71,7 +71,10 @@ export async function startAnswering(parts: Parts, options: AnsweringOptions): P
   }
 }
 
-/** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
+/**
+ * Answers queries of listeners: their clients have the access rule that the listener names, or the public
+ * one.
+ */
 function createListenerAnswers(
   { access, stubs, counters, accessCounters }: Parts,
   { config, assembly, clock }: AnsweringOptions,

@@ -160,7 +160,10 @@ interface Stoppable {
   stop(grace: number): Promise<void>;
 }
 
-/** The open parts of a gateway. They are closed when it stops or cannot start: listeners first, then the other parts, the latest first. */
+/**
+ * The open parts of a gateway. They are closed when it stops or cannot start: listeners first, then the other
+ * parts, the latest first.
+ */
 export class Closers {
   readonly #parts: Closable[] = [];
   readonly #servers: Stoppable[] = [];
@@ -188,7 +191,10 @@ const INTERVAL = 10_000;
 /** Reads files again; if it fails, the values that were read last stay in force. */
 type Refresher = () => Promise<void>;
 
-/** Calls all of them periodically, each again only once it has ended: a file system that does not answer holds a thread for each call. A failure of one does not affect the others. */
+/**
+ * Calls all of them periodically, each again only once it has ended: a file system that does not answer holds
+ * a thread for each call. A failure of one does not affect the others.
+ */
 export function startRefreshers(
   refreshers: readonly Refresher[],
   logger: Pick<Logger, "warn">,

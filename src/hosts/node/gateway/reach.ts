@@ -10,7 +10,10 @@ import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/de
 import type { ListeningPlace } from "../listeners/listeners.ts";
 import type { TlsSource } from "../tls.ts";
 
-/** The addresses of a gateway for its pages and for designated resolvers (RFC 9462). Ports are known once it listens. */
+/**
+ * The addresses of a gateway for its pages and for designated resolvers (RFC 9462). Ports are known once it
+ * listens.
+ */
 export function createReachability(
   config: Pick<ServeConfig, "outsideZones" | "ddr">,
   rules: AccessRules,

@@ -7,7 +7,10 @@ import type { SharedLog } from "../../../replica/shared-log.ts";
 import { readToken } from "../files.ts";
 import { readCertificates, readIdentity } from "../tls.ts";
 
-/** What opens the order of changes that gateways share in Valkey or Redis. It throws a {UsageError} if the engine cannot be used. */
+/**
+ * What opens the order of changes that gateways share in Valkey or Redis. It throws a {UsageError} if the
+ * engine cannot be used.
+ */
 export function openReplica(store: Store): (parts: OrderParts) => Promise<SharedOrder> {
   return async (parts) => {
     const address = await readEngineAddress(store);

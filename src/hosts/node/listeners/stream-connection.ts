@@ -26,8 +26,8 @@ export interface StreamParts {
 }
 
 /**
- * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as soon as
- * possible. The gateway stops reading from a client that does not read its answers.
+ * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as
+ * soon as possible. The gateway stops reading from a client that does not read its answers.
  */
 export class StreamConnection {
   readonly #socket: Socket;
@@ -144,7 +144,10 @@ export class MessageTooLong extends Error {
 
 const LENGTH_BYTES = 2;
 
-/** Cuts a stream into DNS messages, each after its length in two bytes (RFC 1035 section 4.2.2, RFC 7766 section 8). */
+/**
+ * Cuts a stream into DNS messages, each after its length in two bytes (RFC 1035 section 4.2.2, RFC 7766
+ * section 8).
+ */
 export class MessageFramer {
   readonly #longest: number;
   readonly #held = new GatheredBytes();

@@ -8,8 +8,9 @@ import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 import type { AnswerMessage } from "./udp.ts";
 
 /**
- * Answers DNS over TCP (RFC 7766), or with certificates DNS over TLS 1.2 and 1.3 (RFC 7858). A client that uses ALPN must offer `dot` (RFC 7301); a client
- * without ALPN is accepted. It requests no client certificates.
+ * Answers DNS over TCP (RFC 7766), or with certificates DNS over TLS 1.2 and 1.3 (RFC 7858). A client that
+ * uses ALPN must offer `dot` (RFC 7301); a client without ALPN is accepted. It requests no client
+ * certificates.
  * @throws the network's error
  */
 export async function listenStream(
@@ -73,8 +74,9 @@ interface Held extends TableEntry, Ordered<Held> {
 const SWEEP_INTERVAL = 1000;
 
 /**
- * The connections of all listeners of one kind in one thread. The limits count those of all threads. At the limit the longest idle
- * connection of this thread is closed (RFC 7766 section 6.2.2), so idle connections do not keep other clients out.
+ * The connections of all listeners of one kind in one thread. The limits count those of all threads. At the
+ * limit the longest idle connection of this thread is closed (RFC 7766 section 6.2.2), so idle connections do
+ * not keep other clients out.
  */
 export class Connections {
   readonly parts: StreamParts;

@@ -33,8 +33,9 @@ const RECEIVE_BUFFER_BYTES = 1 << 20;
 const FOLLOW_INTERVAL = 5000;
 
 /**
- * Answers DNS over UDP (RFC 1035 section 4.2.1) from the address that was queried: a socket for `0.0.0.0` or `::` would answer from the address that leads to the client
- * (RFC 2181 section 4), so each address of the host has one, and those that come and go are followed.
+ * Answers DNS over UDP (RFC 1035 section 4.2.1) from the address that was queried: a socket for `0.0.0.0` or
+ * `::` would answer from the address that leads to the client (RFC 2181 section 4), so each address of the
+ * host has one, and those that come and go are followed.
  * @throws the network's error
  */
 export async function listenUdp(host: string, port: number, parts: UdpParts): Promise<Listener> {
@@ -164,14 +165,16 @@ function noLookup(
 /** The decision about a query over UDP. */
 type RateVerdict = "answer" | "truncate" | "drop";
 
-/** Clients of one network share a bucket: an attacker who forges an address can forge its neighbours', too. */
+/**
+ * Clients of one network share a bucket: an attacker who forges an address can forge its neighbours', too.
+ */
 const NETWORK = { ipv4PrefixBits: 24, ipv6PrefixBits: 56 };
 const MOST_NETWORKS = 100_000;
 
 /**
- * Response rate limiting: a token bucket for each network of clients (/24, /56), so that answers to forged addresses do not become an
- * attack on their owners. Over the limit every n-th query gets a truncated answer, so that a real client uses TCP,
- * where addresses cannot be forged; the others get no answer.
+ * Response rate limiting: a token bucket for each network of clients (/24, /56), so that answers to forged
+ * addresses do not become an attack on their owners. Over the limit every n-th query gets a truncated answer,
+ * so that a real client uses TCP, where addresses cannot be forged; the others get no answer.
  */
 export class ResponseRateLimit {
   readonly #slip: number;

@@ -6,7 +6,8 @@ import type { Limit } from "../../../limits/counters.ts";
 import type { NodeClient } from "../access/node-admission.ts";
 
 /**
- * The handlers that run without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).
+ * The handlers that run without the objects of the Fetch standard, which cost more than an answer
+ * (docs/explanation/benchmarks.md).
  */
 export interface PathHandlers {
   /** The handler of a path; undefined if the application answers it. */
@@ -61,7 +62,10 @@ export type FetchHandler = (request: Request, client: Client) => Response | Prom
 /** Answers the requests that no handler of a path answers. */
 export type Application = (request: NodeRequest) => Promise<HttpResponse>;
 
-/** The Fetch standard forbids these methods, or changes them to upper case, which makes them other methods (RFC 9110 section 9.1). */
+/**
+ * The Fetch standard forbids these methods, or changes them to upper case, which makes them other methods
+ * (RFC 9110 section 9.1).
+ */
 const NOT_FETCHED = /^(?:connect|trace|track)$/i;
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const NORMALIZED = /^(?:delete|get|head|options|patch|post|put)$/i;
@@ -111,8 +115,8 @@ export function refusal(
 }
 
 /**
- * RFC 9110 section 7.1; undefined if the parts are not a URL, or the host is more than a host and a port. A client of HTTP/1.0
- * need not name the host, and an empty host is valid (RFC 9112 section 3.2).
+ * RFC 9110 section 7.1; undefined if the parts are not a URL, or the host is more than a host and a port. A
+ * client of HTTP/1.0 need not name the host, and an empty host is valid (RFC 9112 section 3.2).
  */
 function urlOf({ scheme, host, url }: NodeRequest): string | undefined {
   const base = URL.parse(`${scheme}://${host === "" ? "localhost" : host}`);
@@ -145,7 +149,10 @@ export function headersOf(raw: readonly string[]): Headers {
   return headers;
 }
 
-/** A request that Node's server received, and the only way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
+/**
+ * A request that Node's server received, and the only way to answer it. Implemented for HTTP/1.1 and for
+ * HTTP/2.
+ */
 export interface NodeRequest extends HttpRequest {
   readonly client: NodeClient;
   /** Whether the request has its response, or its client has gone. */
@@ -156,15 +163,19 @@ export interface NodeRequest extends HttpRequest {
   /** Calls back once if the client goes, or is cut off, before it has its whole response. */
   whenGone(callback: () => void): void;
   /**
-   * The whole body, if it came in one read with the request and is at most `most` bytes long. Otherwise undefined: then it is still to be read. May be called in the turn in
-   * which the request came. Nothing else uses the memory of the bytes.
+   * The whole body, if it came in one read with the request and is at most `most` bytes long. Otherwise
+   * undefined: then it is still to be read. May be called in the turn in which the request came. Nothing else
+   * uses the memory of the bytes.
    */
   arrivedBody(most: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
-  /** The body as it comes, no faster than it is read. Cancelling it stops reading, but the connection continues. */
+  /**
+   * The body as it comes, no faster than it is read. Cancelling it stops reading, but the connection
+   * continues.
+   */
   bodyStream(): ReadableStream<Uint8Array>;
   /**
-   * Sends the response. The rest of the request's body is read and dropped up to a bound: clients that write a
-   * whole body before they read would otherwise never see an early answer.
+   * Sends the response. The rest of the request's body is read and dropped up to a bound: clients that write
+   * a whole body before they read would otherwise never see an early answer.
    * @throws {Error} if a response was sent already, or Node rejects its header fields
    */
   respond(response: HttpResponse): void;
@@ -177,14 +188,20 @@ type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 /** The response to a field Expect with anything else (RFC 9110 section 10.1.1). */
 export const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
 
-/** The response to header fields that exceed the limits. It has no body: the method, which may be HEAD, may not have been read. */
+/**
+ * The response to header fields that exceed the limits. It has no body: the method, which may be HEAD, may
+ * not have been read.
+ */
 export const TOO_LARGE: HttpResponse = {
   status: 431,
   headers: { "cache-control": "no-store", "content-length": "0" },
   body: null,
 };
 
-/** The response to a request for another server (RFC 9110 section 15.5.20): the client asks again over another connection. */
+/**
+ * The response to a request for another server (RFC 9110 section 15.5.20): the client asks again over another
+ * connection.
+ */
 export const MISDIRECTED = refusal(421, "this connection is for another host: use one of its own");
 
 /** The limit that a request's header fields exceed. `rawHeaders` has names and values in turn. */

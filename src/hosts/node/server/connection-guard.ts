@@ -12,8 +12,9 @@ const SWEEP_INTERVAL = 1000;
 const PROBE_TIMEOUT = 2000;
 
 /**
- * Limits of all connections together, and in time: the number of connections and requests, connections without requests (headers that
- * never end look the same), request bodies that never end, responses that clients do not read, streams that are reset again and again.
+ * Limits of all connections together, and in time: the number of connections and requests, connections
+ * without requests (headers that never end look the same), request bodies that never end, responses that
+ * clients do not read, streams that are reset again and again.
  */
 export class ConnectionGuard {
   readonly #limits: ServerLimits;
@@ -50,12 +51,16 @@ export class ConnectionGuard {
     this.endConnections();
   }
 
-  /** Ends open connections with their last responses: HTTP/2 announces it. The caller closes idle ones of HTTP/1.1. */
+  /**
+   * Ends open connections with their last responses: HTTP/2 announces it. The caller closes idle ones of
+   * HTTP/1.1.
+   */
   endConnections(): void {
     for (const held of this.#held.all()) {
       held.isEnding = true;
       if (held.http2 !== undefined) held.http2.goAway();
-      // Without a request, perhaps in its handshake: Node does not count it as idle. While the server goes on, it ends with its first response, or by `limits.requestSeconds`.
+      // Without a request, perhaps in its handshake: Node does not count it as idle. While the server goes
+      // on, it ends with its first response, or by `limits.requestSeconds`.
       else if (!held.hasAsked && this.#isStopping) held.socket.destroy();
     }
   }
@@ -93,7 +98,10 @@ export class ConnectionGuard {
     this.#protection.requests.end();
   }
 
-  /** Notes that a client made a stream be reset; RFC 9113 section 10.5: one that repeats it loses its connection. */
+  /**
+   * Notes that a client made a stream be reset; RFC 9113 section 10.5: one that repeats it loses its
+   * connection.
+   */
   reset(held: HeldConnection): void {
     if (this.#resets.take(held.resets) === 0) return;
     this.#protection.counters.hit("limits.streamResets");
@@ -127,7 +135,9 @@ export class ConnectionGuard {
     for (const { socket } of this.#held.all()) socket.destroy();
   }
 
-  /** Ends a connection whose client disappeared unnoticed by Node: a living client answers a PING by itself. */
+  /**
+   * Ends a connection whose client disappeared unnoticed by Node: a living client answers a PING by itself.
+   */
   #probe(held: HeldConnection): void {
     if (held.isProbed) return;
     held.isProbed = true;

@@ -30,18 +30,23 @@ export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
   readonly resets: TokenBucket;
 }
 
-/** After this time without a request, in milliseconds, a new connection is closed before idle ones: until then it may be in its handshake. */
+/**
+ * After this time without a request, in milliseconds, a new connection is closed before idle ones: until then
+ * it may be in its handshake.
+ */
 const HANDSHAKE_GRACE = 1000;
 /**
- * For so many connections that may be open, one more may be that was closed for another: it has sent GOAWAY, and its client has a second to
- * read that. Without this bound clients that open connections faster than they close them would have as many sockets as they open in a second.
+ * For so many connections that may be open, one more may be that was closed for another: it has sent GOAWAY,
+ * and its client has a second to read that. Without this bound clients that open connections faster than they
+ * close them would have as many sockets as they open in a second.
  */
 const CONNECTIONS_PER_LEAVING = 100;
 
 /**
- * The connections of one server in one thread. The limits count those of all threads. At a limit, of all connections or of one client, it
- * closes one of this thread that never had a request, else the longest idle one, else the new one. So idle connections keep no client
- * out, and no client loses an answer that it waits for.
+ * The connections of one server in one thread. The limits count those of all threads. At a limit, of all
+ * connections or of one client, it closes one of this thread that never had a request, else the longest idle
+ * one, else the new one. So idle connections keep no client out, and no client loses an answer that it waits
+ * for.
  */
 export class HeldConnections {
   readonly #limits: ServerLimits;
@@ -177,7 +182,10 @@ export class HeldConnections {
     return true;
   }
 
-  /** Bounds the connections that no longer count although their sockets are open: for one more, the oldest is cut off. */
+  /**
+   * Bounds the connections that no longer count although their sockets are open: for one more, the oldest is
+   * cut off.
+   */
   #leave(held: HeldConnection): void {
     const { leaving } = this.#protection;
     const mostLeaving = Math.ceil(this.#limits.connections / CONNECTIONS_PER_LEAVING);
@@ -199,7 +207,10 @@ export class HeldConnections {
   }
 }
 
-/** The connection that goes first among those without a request in progress: one that never had one, else the longest idle one. */
+/**
+ * The connection that goes first among those without a request in progress: one that never had one, else the
+ * longest idle one.
+ */
 function idlestOf(candidates: Iterable<HeldConnection>): HeldConnection | undefined {
   const silentSince = performance.now() - HANDSHAKE_GRACE;
   const isSilent = ({ hasAsked, activeAt }: HeldConnection) => !hasAsked && activeAt < silentSince;
@@ -228,8 +239,8 @@ export interface TableEntry {
 }
 
 /**
- * The open TCP connections of a server, by addresses and ports. A TLS connection and an HTTP/2 session have those of the TCP
- * connection below them, which Node does not name otherwise.
+ * The open TCP connections of a server, by addresses and ports. A TLS connection and an HTTP/2 session have
+ * those of the TCP connection below them, which Node does not name otherwise.
  */
 export class ConnectionTable<Entry extends TableEntry> {
   readonly #entries = new Map<string, Entry>();
@@ -239,8 +250,8 @@ export class ConnectionTable<Entry extends TableEntry> {
   }
 
   /**
-   * Adds a connection and destroys an older one with the same addresses and ports. The older one's client has closed it, or could not
-   * have used the port again; Node notices a reset only while it reads or writes.
+   * Adds a connection and destroys an older one with the same addresses and ports. The older one's client has
+   * closed it, or could not have used the port again; Node notices a reset only while it reads or writes.
    */
   add(entry: Entry): void {
     const stale = this.#entries.get(entry.key);
@@ -270,8 +281,8 @@ export interface Ordered<Entry> {
 }
 
 /**
- * Entries in the order in which they were added, or moved to the end. A full table needs the oldest for each new connection: with 100,000 that takes 3 µs, and took 1.3 ms
- * with a walk over all of them.
+ * Entries in the order in which they were added, or moved to the end. A full table needs the oldest for each
+ * new connection: with 100,000 that takes 3 µs, and took 1.3 ms with a walk over all of them.
  */
 export class Order<Entry extends Ordered<Entry>> {
   oldest: Entry | undefined;

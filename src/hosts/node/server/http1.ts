@@ -43,7 +43,10 @@ export class Http1Request implements NodeRequest {
     return this.#incoming.rawHeaders;
   }
 
-  /** RFC 9112 section 3.2.2: the host in the request target; the Host field counts only if the target has none. */
+  /**
+   * RFC 9112 section 3.2.2: the host in the request target; the Host field counts only if the target has
+   * none.
+   */
   get host(): string {
     const target = this.url.startsWith("/") ? null : URL.parse(this.url);
     return target === null ? (this.#incoming.headers.host ?? "") : target.host;
@@ -98,7 +101,8 @@ export class Http1Request implements NodeRequest {
     }
     if (sent === null) outgoing.flushHeaders();
     else outgoing.write(sent);
-    // Node may close the connection when the response ends, and a client that still writes would lose what it has not read.
+    // Node may close the connection when the response ends, and a client that still writes would lose what it
+    // has not read.
     dropBody(this.#incoming, (whole) => {
       outgoing.end();
       if (!whole) this.#incoming.socket.destroySoon();
@@ -165,7 +169,10 @@ function listen(
   return () => parts.off("data", data).off("end", end).off("close", close);
 }
 
-/** Reads the rest of a body and drops it. @param done called once: with true at its end, with false above the limit */
+/**
+ * Reads the rest of a body and drops it.
+ * @param done called once: with true at its end, with false above the limit
+ */
 function dropBody(parts: Readable, done: (whole: boolean) => void): void {
   let dropped = 0;
   const finish = (whole: boolean) => {
@@ -231,13 +238,17 @@ interface Pipeline {
 }
 
 /**
- * Handles the requests that a client pipelines over one HTTP/1.1 connection in order and a few at a time, so a client that reads
- * nothing fills the memory with a few responses only. Node emits all requests of one read (64 KiB) at once, and reads more.
+ * Handles the requests that a client pipelines over one HTTP/1.1 connection in order and a few at a time, so
+ * a client that reads nothing fills the memory with a few responses only. Node emits all requests of one read
+ * (64 KiB) at once, and reads more.
  */
 export class PipelinedRequests {
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
 
-  /** Calls `handle` at once, or when there is room: responses of earlier requests have left. Never calls it on a closed connection. */
+  /**
+   * Calls `handle` at once, or when there is room: responses of earlier requests have left. Never calls it on
+   * a closed connection.
+   */
   add(socket: Socket, outgoing: ServerResponse, handle: () => void): void {
     let pipeline = this.#pipelines.get(socket);
     if (pipeline === undefined) {
@@ -247,7 +258,8 @@ export class PipelinedRequests {
     const { waiting } = pipeline;
     const begin = () => {
       pipeline.handled++;
-      // Node emits it when the whole response is handed to the socket and the socket took it, or when the connection closed.
+      // Node emits it when the whole response is handed to the socket and the socket took it, or when the
+      // connection closed.
       outgoing.once("close", () => {
         pipeline.handled--;
         this.#beginNext(socket, pipeline);
@@ -280,14 +292,17 @@ function letGo(socket: Socket): void {
 }
 
 /**
- * Declines every upgrade to another protocol, as a server may (RFC 9110 section 7.8): such a request is answered like any other one.
- * Node's parser stops after it and drops the rest of the same read, so the connection starts anew with the same request
- * without its Upgrade field.
+ * Declines every upgrade to another protocol, as a server may (RFC 9110 section 7.8): such a request is
+ * answered like any other one. Node's parser stops after it and drops the rest of the same read, so the
+ * connection starts anew with the same request without its Upgrade field.
  */
 export class DeclinedUpgrades {
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
-  /** @param entry the event by which the server gets a connection: `connection`, or `secureConnection` over TLS */
+  /**
+   * @param entry the event by which the server gets a connection: `connection`, or `secureConnection` over
+   * TLS
+   */
   watch(server: HttpServer, entry: "connection" | "secureConnection"): void {
     server.on("upgrade", (incoming: IncomingMessage, stream, head: Buffer) => {
       const socket = stream as Socket;
@@ -310,7 +325,10 @@ export class DeclinedUpgrades {
   }
 }
 
-/** Has Node's HTTP/1.1 parser get its bytes through the socket, with its buffer and its pauses: without a listener it reads past it. */
+/**
+ * Has Node's HTTP/1.1 parser get its bytes through the socket, with its buffer and its pauses: without a
+ * listener it reads past it.
+ */
 export function readThroughSocket(socket: Socket): void {
   // A connection arrives again after a declined upgrade.
   socket.off("data", ignore).on("data", ignore);

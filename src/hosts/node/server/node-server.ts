@@ -108,7 +108,10 @@ type Expectation = "nothing" | "continue" | "other";
 
 const CLOSE = { connection: "close" };
 
-/** A server of Node with its limits, which does not listen yet: HTTP/2 and HTTP/1.1 over TLS, or HTTP/1.1 in clear. */
+/**
+ * A server of Node with its limits, which does not listen yet: HTTP/2 and HTTP/1.1 over TLS, or HTTP/1.1 in
+ * clear.
+ */
 function createGuardedServer(parts: GuardedServerParts): HttpServer | HttpsServer {
   const { tls, limits, guard, protection } = parts;
   const requestTimeout = limits.requestSeconds * 1000;
@@ -153,14 +156,16 @@ function chooseProtocol(server: HttpServer, parts: GuardedServerParts): void {
       return;
     }
     for (const listener of listeners) listener.call(server, socket);
-    // Node passes decrypted bytes to its parser even while many pipelined requests have paused it, which the parser reports as an error.
+    // Node passes decrypted bytes to its parser even while many pipelined requests have paused it, which the
+    // parser reports as an error.
     readThroughSocket(socket);
   });
 }
 
 /**
- * OpenSSL keeps the errors of a certificate that failed verification in the thread's queue, although the handshake goes on. The next read would take them for its
- * own and end the connection (SSL_get_error(3)). Reading the certificate clears the queue.
+ * OpenSSL keeps the errors of a certificate that failed verification in the thread's queue, although the
+ * handshake goes on. The next read would take them for its own and end the connection (SSL_get_error(3)).
+ * Reading the certificate clears the queue.
  */
 function clearVerificationErrors(socket: TLSSocket): void {
   socket.getPeerX509Certificate();
@@ -240,8 +245,8 @@ const HTTPS_REQUIRED = [
 ].join("\r\n");
 
 /**
- * Handles every error of a server's connections from their start, before other code uses them: an `error` event
- * without a listener ends the process. Counts the connections that Node ends because of a limit.
+ * Handles every error of a server's connections from their start, before other code uses them: an `error`
+ * event without a listener ends the process. Counts the connections that Node ends because of a limit.
  */
 export function takeFailures(server: HttpServer, errors: ConnectionErrors, counters: LimitCounters): void {
   const { listeners } = errors;

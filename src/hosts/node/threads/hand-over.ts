@@ -12,8 +12,9 @@ import {
 } from "../server/answer-request.ts";
 
 /**
- * Requests that a thread has handed over and the main thread has not begun with, of those that can wait and of the urgent ones. Above it they wait here,
- * where those whose clients have gone are dropped: otherwise a client that sends requests and leaves would keep the main thread busy for minutes.
+ * Requests that a thread has handed over and the main thread has not begun with, of those that can wait and
+ * of the urgent ones. Above it they wait here, where those whose clients have gone are dropped: otherwise a
+ * client that sends requests and leaves would keep the main thread busy for minutes.
  */
 const MOST_UNTAKEN = 64;
 
@@ -112,7 +113,10 @@ export interface HandedRequest {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly client: Client;
-  /** Whole if it came with the request: a stream costs messages in both directions. Read as fast as the other thread takes it. */
+  /**
+   * Whole if it came with the request: a stream costs messages in both directions. Read as fast as the other
+   * thread takes it.
+   */
   readonly body: ReadableStream<Uint8Array> | Bytes | null;
 }
 
@@ -137,7 +141,8 @@ export function transferred(
 
 /**
  * Answers the requests that an answering thread hands over, urgent ones first.
- * @param ended aborts when the thread has ended: then bodies that it would have sent or read end with an error
+ * @param ended aborts when the thread has ended: then bodies that it would have sent or read end with an
+ * error
  */
 export function answerHanded(
   port: MessagePort,
@@ -182,7 +187,8 @@ export function answerHanded(
       if (!isAnswered) port.postMessage({ taken: request.id } satisfies TakenRequest);
     });
   };
-  // One in each turn of the event loop: a port gives up to 1,000 messages, more of which arrive meanwhile, before sockets and timers have their turns.
+  // One in each turn of the event loop: a port gives up to 1,000 messages, more of which arrive meanwhile,
+  // before sockets and timers have their turns.
   const takeNext = (): void => {
     const request = urgent.shift() ?? others.shift()!;
     if (urgent.length + others.length > 0) setImmediate(takeNext);

@@ -115,9 +115,17 @@ export function openThread(
     listening.reject(error);
   });
   return {
-    /** Resolves when it could listen. Rejects with a {UsageError} if the settings cannot be used, with another error if it ends before. */
+    /**
+     * Resolves when it could listen. Rejects with a {UsageError} if the settings cannot be used, with another
+     * error if it ends before.
+     */
     prepared: prepared.promise,
-    /** @param config the addresses. @returns where it listens. @throws {UsageError} if it cannot. @throws {Error} if it ends before */
+    /**
+     * @param config the addresses.
+     * @returns where it listens.
+     * @throws {UsageError} if it cannot.
+     * @throws {Error} if it ends before
+     */
     listen: (config: ServeConfig) => {
       worker.postMessage({ order: "listen", config } satisfies ThreadOrder);
       return listening.promise;

@@ -8,11 +8,13 @@ const ENTRY = new URL(
 );
 
 /**
- * Starts a thread that loads its modules and waits for `start` (`ThreadOrder`). Until the worker is referenced (`Worker.ref`), the process may end.
+ * Starts a thread that loads its modules and waits for `start` (`ThreadOrder`). Until the worker is
+ * referenced (`Worker.ref`), the process may end.
  * @param entry the module that it runs. Default: answering-thread.ts
  */
 export function spawnThread(index: number, entry = ENTRY): Worker {
-  // A thread reads and writes the compile cache of this one, if there is one (Node.js, module.enableCompileCache): it loads the same modules.
+  // A thread reads and writes the compile cache of this one, if there is one (Node.js,
+  // module.enableCompileCache): it loads the same modules.
   const cache = module.getCompileCacheDir();
   const worker = new Worker(entry, {
     name: `answering-${index}`,

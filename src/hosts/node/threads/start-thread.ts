@@ -40,8 +40,8 @@ interface ThreadCalls {
 const EXPLAIN = /\/explain$/;
 
 /**
- * Starts what an answering thread has: admission, limits, DNS over all transports, forwarding. It answers DNS from the database, which it only reads,
- * and hands every other request to the main thread.
+ * Starts what an answering thread has: admission, limits, DNS over all transports, forwarding. It answers DNS
+ * from the database, which it only reads, and hands every other request to the main thread.
  * @throws {UsageError} if the files of the configuration cannot be read, or it cannot listen on an address
  */
 export async function startThread(
@@ -140,11 +140,15 @@ function clockFrom({ now, hrtime }: ThreadStart["clock"], signals: Pick<ThreadSi
   return { ...nodeClock, now: () => nodeClock.now() + ahead, wallOffset: () => signals.wallOffset };
 }
 
-/** The time that the main thread has for its answer, in milliseconds. A probe of Kubernetes waits for a second. */
+/**
+ * The time that the main thread has for its answer, in milliseconds. A probe of Kubernetes waits for a
+ * second.
+ */
 const PATIENCE = 500;
 /**
- * For so long the main thread may stand still, in milliseconds. Meanwhile queries are answered from what it compiled last; an orchestrator that
- * restarts the process for a shorter stop, such as a slow disk, would end these answers.
+ * For so long the main thread may stand still, in milliseconds. Meanwhile queries are answered from what it
+ * compiled last; an orchestrator that restarts the process for a shorter stop, such as a slow disk, would end
+ * these answers.
  */
 const LONGEST_SILENCE = 60_000;
 
@@ -160,11 +164,12 @@ interface ThreadHealth {
 }
 
 /**
- * Answers health checks in this thread, and hands over all other requests. Queries are answered while the main thread is busy or stands still, so no
- * probe may fail for that.
+ * Answers health checks in this thread, and hands over all other requests. Queries are answered while the
+ * main thread is busy or stands still, so no probe may fail for that.
  *
  * - `/healthz` is answered here once all threads listen.
- * - `/readyz` is handed over, since the main thread knows more, and answered here without details if that one does not answer in time.
+ * - `/readyz` is handed over, since the main thread knows more, and answered here without details if that one
+ *   does not answer in time.
  */
 export function answerHealth(
   { here, signals, isReady, clock }: ThreadHealth,
@@ -204,12 +209,15 @@ interface FollowParts {
   readonly take: (state: ThreadState) => void;
 }
 
-/** Pause before the next look whether every thread has a state that came, in milliseconds. The main thread says so at once, unless it is interrupted. */
+/**
+ * Pause before the next look whether every thread has a state that came, in milliseconds. The main thread
+ * says so at once, unless it is interrupted.
+ */
 const SOON = 1;
 
 /**
- * Takes over states as the main thread posts them, and as soon as every thread has them: two connections of a client may reach two threads, and no thread answers
- * from an older state than another thread did before.
+ * Takes over states as the main thread posts them, and as soon as every thread has them: two connections of a
+ * client may reach two threads, and no thread answers from an older state than another thread did before.
  * @returns takes over, at once, what changed by now: a query reads one word of shared memory for it
  */
 export function followStates({ states, signals, follow, take }: FollowParts): () => void {

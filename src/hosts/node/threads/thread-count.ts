@@ -9,7 +9,10 @@ import { listen } from "../listen.ts";
 import { memoryLimit } from "../process.ts";
 import { type StartServer, startNodeServer } from "../server/node-server.ts";
 
-/** `auto`: the memory for which one thread starts, in bytes: six times what a further thread takes (docs/how-to/deploy/capacity.md). */
+/**
+ * `auto`: the memory for which one thread starts, in bytes: six times what a further thread takes
+ * (docs/how-to/deploy/capacity.md).
+ */
 const BYTES_PER_THREAD = 512 * 1024 * 1024;
 
 /** What a process may use. */
@@ -21,14 +24,18 @@ export interface Resources {
   readonly memoryBytes: number;
 }
 
-/** One thread for each whole CPU, and at most one for 512 MiB, so that a small container on a large machine does not start very many. */
+/**
+ * One thread for each whole CPU, and at most one for 512 MiB, so that a small container on a large machine
+ * does not start very many.
+ */
 export function autoThreads({ cores, cpus = cores, memoryBytes }: Resources): number {
   const threads = Math.floor(Math.min(cores, cpus, memoryBytes / BYTES_PER_THREAD, MOST_THREADS));
   return Math.max(1, threads);
 }
 
 /**
- * How many threads answer clients beside the main thread, which takes pushes. 0, where a runtime cannot have them: the main thread answers, too.
+ * How many threads answer clients beside the main thread, which takes pushes. 0, where a runtime cannot have
+ * them: the main thread answers, too.
  * @param configured the setting
  */
 export async function threadCount(
@@ -50,7 +57,10 @@ export async function threadCount(
   return most;
 }
 
-/** Whether several sockets of this system may listen on one port, so that it spreads connections over threads (SO_REUSEPORT). */
+/**
+ * Whether several sockets of this system may listen on one port, so that it spreads connections over threads
+ * (SO_REUSEPORT).
+ */
 async function canSharePorts(): Promise<boolean> {
   const tcp = createServer();
   const udp = createSocket({ type: "udp4", reusePort: true });
@@ -72,8 +82,9 @@ type ReadText = (path: string) => string | undefined;
 const MOUNT = "/sys/fs/cgroup";
 
 /**
- * The CPU time that the cgroup of this process may use, in CPUs; undefined without a limit, and on other systems than Linux.
- * `os.availableParallelism()` ignores limits below one CPU (libuv 1.51), those of cgroup v1, and the lowest of several in a hierarchy.
+ * The CPU time that the cgroup of this process may use, in CPUs; undefined without a limit, and on other
+ * systems than Linux. `os.availableParallelism()` ignores limits below one CPU (libuv 1.51), those of cgroup
+ * v1, and the lowest of several in a hierarchy.
  */
 export function cpuLimit(read: ReadText = readText): number | undefined {
   const limits = (read("/proc/self/cgroup") ?? "").split("\n").flatMap((line) => {
@@ -89,13 +100,19 @@ export function cpuLimit(read: ReadText = readText): number | undefined {
   );
 }
 
-/** The folder of a cgroup and all above it. In a container only the mount may exist, which is its own cgroup there. */
+/**
+ * The folder of a cgroup and all above it. In a container only the mount may exist, which is its own cgroup
+ * there.
+ */
 function foldersUpTo(mount: string, path: string): string[] {
   const names = path.split("/").filter((name) => name !== "" && name !== "..");
   return Array.from({ length: names.length + 1 }, (_, depth) => [mount, ...names.slice(0, depth)].join("/"));
 }
 
-/** Linux, Documentation/admin-guide/cgroup-v2.rst: `cpu.max` has "$MAX $PERIOD" in microseconds; `max` is no limit. */
+/**
+ * Linux, Documentation/admin-guide/cgroup-v2.rst: `cpu.max` has "$MAX $PERIOD" in microseconds; `max` is no
+ * limit.
+ */
 function limitOf2(folder: string, read: ReadText): number | undefined {
   const [quota, period] = (read(`${folder}/cpu.max`) ?? "").trim().split(" ");
   return quotient(quota, period);

@@ -21,8 +21,9 @@ interface MeasuredThread {
 }
 
 /**
- * The metrics of a process, on its main thread, which answers every scrape. A scrape collects those of all threads. Counters of a thread
- * that does not answer in time, and of one that ended, are those of its last answer; gauges are those of the threads that answered.
+ * The metrics of a process, on its main thread, which answers every scrape. A scrape collects those of all
+ * threads. Counters of a thread that does not answer in time, and of one that ended, are those of its last
+ * answer; gauges are those of the threads that answered.
  */
 export class ThreadMetrics implements MetricsSource {
   readonly contentType: string;
@@ -94,7 +95,10 @@ export class ThreadMetrics implements MetricsSource {
   }
 }
 
-/** Returns the metrics of this thread to the main thread, which has the other end of the port in `ThreadMetrics`. */
+/**
+ * Returns the metrics of this thread to the main thread, which has the other end of the port in
+ * `ThreadMetrics`.
+ */
 export function measureThread(port: MessagePort, own: SnapshotSource): void {
   port.on("message", (reply: MessagePort) => {
     // The main thread goes on without them.

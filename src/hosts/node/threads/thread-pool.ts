@@ -15,7 +15,10 @@ import type { ThreadState } from "./thread-sharing.ts";
 
 /** Bytes of the keys of session tickets (Node.js, `tls.createServer`). */
 const TICKET_KEY_BYTES = 48;
-/** The pause before a thread is started again, in milliseconds: for one that ended soon after its start, or cannot start. */
+/**
+ * The pause before a thread is started again, in milliseconds: for one that ended soon after its start, or
+ * cannot start.
+ */
 const PAUSE = 1000;
 /** Threads that ran for longer are replaced without a pause. */
 const LONG_RUN = 10_000;
@@ -59,7 +62,11 @@ class ThreadPool implements Answering {
     sharing.post = (state) => this.#post(state);
   }
 
-  /** Starts all threads, which then listen: one that listened before the others are prepared would get all connections until then. @throws {UsageError} if they cannot listen on an address */
+  /**
+   * Starts all threads, which then listen: one that listened before the others are prepared would get all
+   * connections until then.
+   * @throws {UsageError} if they cannot listen on an address
+   */
   static async start(parts: ThreadParts): Promise<ThreadPool> {
     const pool = new ThreadPool(parts);
     try {
@@ -167,7 +174,10 @@ function withPorts(config: ServeConfig, { port, places }: Pick<Answering, "port"
   };
 }
 
-/** Sockets that share ports would also share them with another gateway. @throws {UsageError} if another program listens on an address */
+/**
+ * Sockets that share ports would also share them with another gateway.
+ * @throws {UsageError} if another program listens on an address
+ */
 async function checkFree({ listen: https, dns, dot }: ServeConfig): Promise<void> {
   const places: [string, ("dns" | "dot")?][] = [[https]];
   for (const { address } of dns.listen) places.push([address, "dns"]);

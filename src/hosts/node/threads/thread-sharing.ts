@@ -29,7 +29,9 @@ export class ThreadSharing {
     this.#clock = clock;
   }
 
-  /** What the gateway is opened with. It calls `onChange` when a change is durable, before it is acknowledged. */
+  /**
+   * What the gateway is opened with. It calls `onChange` when a change is durable, before it is acknowledged.
+   */
   get parts(): Required<Pick<PrimaryParts, "onOpened" | "onChange" | "onLeaseHeld">> {
     return {
       onOpened: (gateway) => {
@@ -92,7 +94,10 @@ const LONG_WORD = 24;
 const BYTES = LONG_WORD + BigInt64Array.BYTES_PER_ELEMENT;
 /** How often the main thread shows that it runs, in milliseconds. */
 const HEARTBEAT = 1000;
-/** For so long the main thread may stand still before answers say that they are stale, in milliseconds: as long as those of an isolate whose primary does not answer. */
+/**
+ * For so long the main thread may stand still before answers say that they are stale, in milliseconds: as
+ * long as those of an isolate whose primary does not answer.
+ */
 const MOST_SILENCE = 4000;
 
 /** What the main thread knows and the database does not have. */
@@ -103,7 +108,10 @@ interface SharedFacts {
   readonly wallOffset: number;
 }
 
-/** Words that the main thread writes and answering threads read with each query, which costs less than a message. */
+/**
+ * Words that the main thread writes and answering threads read with each query, which costs less than a
+ * message.
+ */
 export class ThreadSignals {
   readonly memory: SharedArrayBuffer;
   readonly #words: Int32Array<SharedArrayBuffer>;
@@ -115,7 +123,10 @@ export class ThreadSignals {
     this.#wallOffset = new BigInt64Array(memory, LONG_WORD, 1);
   }
 
-  /** Changes with every change of the database, and every message that every thread has; it begins anew at the smallest number after the greatest one. */
+  /**
+   * Changes with every change of the database, and every message that every thread has; it begins anew at the
+   * smallest number after the greatest one.
+   */
   get posted(): number {
     return Atomics.load(this.#words, Word.posted);
   }
@@ -149,7 +160,10 @@ export class ThreadSignals {
     Atomics.store(this.#words, Word.behind, since === undefined ? 0 : secondsOf(since));
   }
 
-  /** Since when answers may lack something, to a second: a change waits, or the main thread stands still. @param now by the gateway's clock */
+  /**
+   * Since when answers may lack something, to a second: a change waits, or the main thread stands still.
+   * @param now by the gateway's clock
+   */
   behindSince(now: number): number | undefined {
     if (!this.isFresh(now)) return now - this.silence(now);
     const since = Atomics.load(this.#words, Word.behind);
@@ -182,7 +196,11 @@ export class ThreadSignals {
     Atomics.store(this.#words, Word.started, 1);
   }
 
-  /** Shows from now on that the main thread runs. @param beaten called each time. @returns a function that ends it */
+  /**
+   * Shows from now on that the main thread runs.
+   * @param beaten called each time.
+   * @returns a function that ends it
+   */
   start(clock: () => number, beaten: () => void): () => void {
     this.beat(clock());
     const timer = setInterval(() => {

@@ -44,8 +44,8 @@ export async function openUpstreams(forward: Forward, files: WatchedFiles) {
 }
 
 /**
- * What connects to the name servers of stub zones. Certificates and tokens belong to an origin of the config, so a registered stub
- * zone cannot send a token elsewhere.
+ * What connects to the name servers of stub zones. Certificates and tokens belong to an origin of the config,
+ * so a registered stub zone cannot send a token elsewhere.
  * @returns connects to a name server, and throws a {UsageError} for an invalid one
  * @throws {UsageError} naming the file that cannot be read
  */

@@ -20,7 +20,10 @@ const MOST_ANSWER_BYTES = 65_535;
 const CONNECTIONS = 8;
 /** The longest time for a new connection in milliseconds. */
 const CONNECT_TIMEOUT = 5000;
-/** The part of an exchange's time after which a silent connection is tested, and replaced if it is dead. Otherwise a connection that a firewall forgot would be used for ever. */
+/**
+ * The part of an exchange's time after which a silent connection is tested, and replaced if it is dead.
+ * Otherwise a connection that a firewall forgot would be used for ever.
+ */
 const SILENCE = 0.8;
 
 /** A name server behind DNS over HTTPS (RFC 8484): POST over kept-alive connections. */

@@ -9,7 +9,10 @@ import { frameMessage, MessageFramer } from "../listeners/stream-connection.ts";
 
 /** Options for queries to a name server. */
 interface PlainUpstreamOptions {
-  /** Randomizes the case of the name; if an answer over UDP has another case, the query is repeated over TCP. Default: false. */
+  /**
+   * Randomizes the case of the name; if an answer over UDP has another case, the query is repeated over TCP.
+   * Default: false.
+   */
   readonly randomizeCase?: boolean;
 }
 
@@ -57,8 +60,8 @@ export interface DnsEndpoint {
 }
 
 /**
- * Sends a datagram from a new socket (a random port, RFC 5452 section 9.2) until a `wanted` one arrives; others
- * are forged or late, and are ignored.
+ * Sends a datagram from a new socket (a random port, RFC 5452 section 9.2) until a `wanted` one arrives;
+ * others are forged or late, and are ignored.
  * @throws the signal's reason, or the network's error
  */
 export function exchangeUdp(
@@ -123,8 +126,8 @@ const random = new Uint8Array(4096);
 let randomUsed = random.length;
 
 /**
- * Randomizes the case of the letters in the question's name, in place. Servers ignore case but echo the name unchanged, so each
- * letter is one more bit that a forger of answers must guess (draft-vixie-dnsext-dns0x20).
+ * Randomizes the case of the letters in the question's name, in place. Servers ignore case but echo the name
+ * unchanged, so each letter is one more bit that a forger of answers must guess (draft-vixie-dnsext-dns0x20).
  */
 export function randomizeCase(query: Uint8Array): void {
   if (randomUsed + MAX_NAME_BYTES > random.length) {
@@ -143,7 +146,10 @@ export function hasSameCase(query: Uint8Array, answer: Uint8Array): boolean {
   return true;
 }
 
-/** Restores the query's case in the question's name and in records with that name, in place. The questions are otherwise equal. */
+/**
+ * Restores the query's case in the question's name and in records with that name, in place. The questions are
+ * otherwise equal.
+ */
 export function restoreCase(query: Uint8Array, answer: Uint8Array): void {
   const name = query.subarray(HEADER_BYTES, HEADER_BYTES + nameLength(query));
   answer.set(name, HEADER_BYTES);

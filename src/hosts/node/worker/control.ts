@@ -36,7 +36,10 @@ export interface ControlParts {
   readonly logger: Logger;
 }
 
-/** Which way the control plane runs; undefined if it does not. @throws {UsageError} if the flags do not go together */
+/**
+ * Which way the control plane runs; undefined if it does not.
+ * @throws {UsageError} if the flags do not go together
+ */
 export function readControlMode(
   { control, controlNamespace, clusterset }: ControlFlags,
   {

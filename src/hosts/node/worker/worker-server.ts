@@ -29,7 +29,8 @@ export interface WorkerServer {
 }
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics` of a sync worker over HTTP in clear: they hold no secret and no name of a service.
+ * Serves `/healthz`, `/readyz` and `/metrics` of a sync worker over HTTP in clear: they hold no secret and no
+ * name of a service.
  * @throws {UsageError} if it cannot listen on the address
  */
 export async function startWorkerServer(
@@ -74,12 +75,18 @@ export async function startWorkerServer(
   };
 }
 
-/** Whether a gateway answers for the worker's cluster. One of several is enough: they do not depend on each other. */
+/**
+ * Whether a gateway answers for the worker's cluster. One of several is enough: they do not depend on each
+ * other.
+ */
 export function isReady({ gateways }: WorkerStatus): boolean {
   return gateways.some(({ leaseSeconds = 0 }) => leaseSeconds > 0);
 }
 
-/** `ready: 1 of 2 gateways answer for this cluster; https://b.example: no lease; API server unreachable for 4 min`. */
+/**
+ * `ready: 1 of 2 gateways answer for this cluster; https://b.example: no lease; API server unreachable for
+ * 4 min`.
+ */
 function describeReadiness(status: WorkerStatus): string {
   const { complete, degraded, gateways } = status;
   const lacking = gateways.filter(({ leaseSeconds = 0 }) => leaseSeconds <= 0);
@@ -161,7 +168,10 @@ const METRICS: readonly Metric<WorkerStatus>[] = [
   ),
 ];
 
-/** The metrics of a sync worker for Prometheus: its status at the time of the request, and those of the process. */
+/**
+ * The metrics of a sync worker for Prometheus: its status at the time of the request, and those of the
+ * process.
+ */
 export function createWorkerMetrics(status: () => WorkerStatus): MetricsSource {
   return withNodeMetrics(async () => readTable(METRICS, status()));
 }

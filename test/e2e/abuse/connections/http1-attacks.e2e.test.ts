@@ -16,10 +16,16 @@ import { type Ending, RawClient } from "../harness/raw-client.ts";
 import { ATTACKER } from "../harness/slow-client.ts";
 import { type Http1Request, http1Requests } from "./http1-requests.ts";
 
-/** Another seed gives other sequences: ABUSE_SEED=$RANDOM. One connection of a seed again: ABUSE_SEED=<it> ABUSE_SEQUENCES=1. */
+/**
+ * Another seed gives other sequences: ABUSE_SEED=$RANDOM. One connection of a seed again: ABUSE_SEED=<it>
+ * ABUSE_SEQUENCES=1.
+ */
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
 const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 2_000);
-/** Where a client resets its connection during the last response, Node does not report it: `responseSeconds` ends that connection. */
+/**
+ * Where a client resets its connection during the last response, Node does not report it: `responseSeconds`
+ * ends that connection.
+ */
 const LIMITS = { requestSeconds: 10, responseSeconds: 5, idleSeconds: 15 };
 const REQUESTS = 200;
 const CONNECTIONS = 4;
@@ -54,7 +60,10 @@ describe.each([
     return RawClient.open({ port, ...(tls && { ca, protocol: "http/1.1" }), localAddress: ATTACKER });
   };
 
-  /** Sends requests in one write, or in pieces, and waits until the gateway has read them or ended the connection. */
+  /**
+   * Sends requests in one write, or in pieces, and waits until the gateway has read them or ended the
+   * connection.
+   */
   async function pipeline(
     requests: readonly Http1Request[],
     cut = (bytes: Buffer) => [bytes],

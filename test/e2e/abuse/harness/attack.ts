@@ -22,7 +22,10 @@ export interface Attack {
   readonly sequences: number;
   /** Connections at the same time. */
   readonly connections: number;
-  /** Opens a connection, sends, and closes it. @returns how many sequences the gateway read, the last one perhaps in part */
+  /**
+   * Opens a connection, sends, and closes it.
+   * @returns how many sequences the gateway read, the last one perhaps in part
+   */
   readonly play: (onset: Onset) => Promise<number>;
 }
 
@@ -37,7 +40,8 @@ const RECENT = 8;
 /**
  * Carries out an attack.
  * @returns how many connections it took
- * @throws where the gateway ends: with the seeds of the connections that it may have ended of, whose bytes are in a file
+ * @throws where the gateway ends: with the seeds of the connections that it may have ended of, whose bytes
+ * are in a file
  */
 export async function carryOut(attack: Attack): Promise<number> {
   const { gateway, title, sequences, connections } = attack;

@@ -17,8 +17,8 @@ const PAUSE_MS = 200;
 class Dropped extends Error {}
 
 /**
- * An ordinary client that goes on asking while the gateway is attacked: over a connection that it keeps, and over new ones.
- * Each answer has to be right.
+ * An ordinary client that goes on asking while the gateway is attacked: over a connection that it keeps, and
+ * over new ones. Each answer has to be right.
  */
 export class Bystander {
   readonly #gateway: GatewayProcess;
@@ -38,7 +38,10 @@ export class Bystander {
     });
   }
 
-  /** Starts it, and waits for its first answer. @param opensConnections whether it also queries over new connections */
+  /**
+   * Starts it, and waits for its first answer.
+   * @param opensConnections whether it also queries over new connections
+   */
   static async start(
     gateway: GatewayProcess,
     question: Question,
@@ -49,7 +52,10 @@ export class Bystander {
     return bystander;
   }
 
-  /** Waits for so many further answers: during an attack, that it is answered meanwhile. @throws what it got instead */
+  /**
+   * Waits for so many further answers: during an attack, that it is answered meanwhile.
+   * @throws what it got instead
+   */
   answered(more: number): Promise<void> {
     return this.#repetition.answered(more);
   }

@@ -21,7 +21,10 @@ const TOKENS = [
   "expect: 100-continue\r\n",
 ];
 
-/** The same bytes with up to three mutations: bits, numbers, parts that are repeated, left out, moved, cut off or new. */
+/**
+ * The same bytes with up to three mutations: bits, numbers, parts that are repeated, left out, moved, cut off
+ * or new.
+ */
 export function mutateBytes(random: Random, bytes: Buffer): Buffer {
   let mutated = bytes;
   for (let left = 1 + random.below(MOST_MUTATIONS); left > 0; left--) mutated = mutate(random, mutated);

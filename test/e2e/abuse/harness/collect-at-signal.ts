@@ -1,6 +1,6 @@
 /**
- * Loaded before a program (`--import`) in its main thread and in every other: at SIGUSR2 all of them collect their garbage, and give the free
- * memory back to the system.
+ * Loaded before a program (`--import`) in its main thread and in every other: at SIGUSR2 all of them collect
+ * their garbage, and give the free memory back to the system.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

@@ -15,7 +15,9 @@ export interface OrdinaryClient {
 /** Lines of a log about unforeseen errors. */
 const FAILURES = /"level":"(?:error|fatal)"|[Uu]ncaught|[Uu]nhandled/;
 
-/** What an attack must not change: the process, its sockets and memory, its log, and the answers to others. */
+/**
+ * What an attack must not change: the process, its sockets and memory, its log, and the answers to others.
+ */
 export class GatewayWatch {
   readonly #gateway: GatewayProcess;
   readonly #clients: readonly OrdinaryClient[];

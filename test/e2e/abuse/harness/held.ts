@@ -7,7 +7,10 @@ const PRELOAD = fileURLToPath(new URL("collect-at-signal.ts", import.meta.url));
 /** The environment of gateways whose held memory is measured. */
 export const MEASURED = { NODE_OPTIONS: `--import=${PRELOAD}` };
 
-/** The resident memory of a gateway in MiB, without garbage: how much of that there is depends on how busy the machine is. */
+/**
+ * The resident memory of a gateway in MiB, without garbage: how much of that there is depends on how busy the
+ * machine is.
+ */
 export async function heldMebibytes(gateway: GatewayProcess): Promise<number> {
   const pid = processOf(gateway.process.pid!);
   if (!readFileSync(`/proc/${pid}/environ`, "utf8").includes(PRELOAD))

@@ -24,7 +24,10 @@ export class RawClient {
     return this.#raw.socket.writable;
   }
 
-  /** Sends bytes in one write, as far as the connection is still there, and waits until they have left this process or the connection has gone. */
+  /**
+   * Sends bytes in one write, as far as the connection is still there, and waits until they have left this
+   * process or the connection has gone.
+   */
   async send(bytes: Uint8Array): Promise<void> {
     const { socket } = this.#raw;
     if (!socket.writable) return;
@@ -38,7 +41,10 @@ export class RawClient {
     if (this.#raw.tcp.writable) this.#raw.tcp.write(bytes);
   }
 
-  /** Ends the connection. @param patienceMs how long the other side may take to end its half, and no longer */
+  /**
+   * Ends the connection.
+   * @param patienceMs how long the other side may take to end its half, and no longer
+   */
   async end(how: Ending, patienceMs: number): Promise<void> {
     const { socket, tcp } = this.#raw;
     if (how === "reset") tcp.resetAndDestroy();

@@ -47,7 +47,10 @@ export async function openRaw({ port, ca, protocol, localAddress }: RawSocketOpt
   return { socket, tcp };
 }
 
-/** The bytes of a TCP connection as a stream: Node crashes where one is reset whose handle it has given to TLS. */
+/**
+ * The bytes of a TCP connection as a stream: Node crashes where one is reset whose handle it has given to
+ * TLS.
+ */
 function streamOver(tcp: Socket): Duplex {
   const stream = new Duplex({
     read: () => void tcp.resume(),

@@ -38,8 +38,8 @@ function arbitrary(random: Random, stream: number): Buffer {
 }
 
 /**
- * A valid sequence of frames, whose streams begin at `stream`, with up to three mutations: flipped bits, frames that are repeated, left out,
- * swapped, cut off or new, and other streams, flags, lengths and types.
+ * A valid sequence of frames, whose streams begin at `stream`, with up to three mutations: flipped bits,
+ * frames that are repeated, left out, swapped, cut off or new, and other streams, flags, lengths and types.
  */
 export function mutatedSequence(random: Random, requests: readonly Http2Request[], stream: number): Buffer {
   const count = 1 + random.below(MOST_REQUESTS);

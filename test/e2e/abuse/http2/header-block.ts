@@ -28,12 +28,17 @@ export function headerBlock(
   ]);
 }
 
-/** A field with its name and value in full. @param first the pattern of the first byte, 0x40 to have the dynamic table keep it */
+/**
+ * A field with its name and value in full.
+ * @param first the pattern of the first byte, 0x40 to have the dynamic table keep it
+ */
 export function literal(name: string, value: string, first = 0): Buffer {
   return Buffer.concat([Buffer.of(first), text(name), text(value)]);
 }
 
-/** The status that a header block starts with: 200, or that of an error; 0 where it is written in another way. */
+/**
+ * The status that a header block starts with: 200, or that of an error; 0 where it is written in another way.
+ */
 export function statusOf(block: Buffer): number {
   let at = 0;
   // Updates of the dynamic table's size come first (RFC 7541 section 4.2).

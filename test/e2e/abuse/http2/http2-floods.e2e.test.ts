@@ -12,7 +12,9 @@ import { ATTACKER } from "../harness/slow-client.ts";
 import { floods } from "./http2-frame-floods.ts";
 import { RawHttp2Connection } from "./http2-frames.ts";
 
-/** An attack of hundreds of megabytes, or of millions of frames, would show; a connection's buffers do not. */
+/**
+ * An attack of hundreds of megabytes, or of millions of frames, would show; a connection's buffers do not.
+ */
 const MOST_GROWTH_MEBIBYTES = 96;
 
 /** How many frames are sent at once. */

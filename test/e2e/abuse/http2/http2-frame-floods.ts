@@ -19,13 +19,19 @@ export interface Flood {
   /** What is sent again and again. @param turn from 0 */
   readonly again: (turn: number) => Buffer;
   readonly times: number;
-  /** The gateway has to end the connection, and to count it; else it may take everything. As labels of metrics. */
+  /**
+   * The gateway has to end the connection, and to count it; else it may take everything. As labels of
+   * metrics.
+   */
   readonly ends?: { readonly limit: string } | { readonly source: "http2" };
   /** Whether the client takes nothing that the gateway sends. */
   readonly isDeaf?: boolean;
 }
 
-/** Headers of which 4,000 bytes go into the dynamic table, and a thousand references to them: 4 MB out of one kilobyte. */
+/**
+ * Headers of which 4,000 bytes go into the dynamic table, and a thousand references to them: 4 MB out of one
+ * kilobyte.
+ */
 const filling = Buffer.concat([GET, literal("x", "y".repeat(4000), 0x40)]);
 const referring = Buffer.concat([GET, Buffer.alloc(1000, 0xbe)]);
 

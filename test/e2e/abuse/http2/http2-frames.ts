@@ -111,7 +111,10 @@ export class RawHttp2Connection {
       await Promise.race([once(this.socket, "drain").catch(() => {}), this.closed]);
   }
 
-  /** Sends a PING and waits for its answer: by then the gateway has read everything before. @returns whether that came in time */
+  /**
+   * Sends a PING and waits for its answer: by then the gateway has read everything before.
+   * @returns whether that came in time
+   */
   async roundTrip(timeoutMs: number): Promise<boolean> {
     const { onFrame } = this;
     const answered = new Promise<boolean>((resolve) => {

@@ -15,7 +15,8 @@ export interface Route {
 export const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 
 /**
- * All routes of a gateway, read off the application that the host makes of its configuration, so that whatever is added is in the list.
+ * All routes of a gateway, read off the application that the host makes of its configuration, so that
+ * whatever is added is in the list.
  * @param gateway whose config file is taken; it may run meanwhile
  * @param stateDirectory another one than the gateway's, which is locked
  */

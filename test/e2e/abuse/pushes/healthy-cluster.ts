@@ -12,7 +12,10 @@ const SHARED_PORT = { name: "http", protocol: "TCP", port: 80 };
 const EXPORTED_AT = "2021-01-01T00:00:00Z";
 const STABLE = [1, 2, 3];
 
-/** A cluster that changes all the time, and checks after each change that the gateway answers what it acknowledged. */
+/**
+ * A cluster that changes all the time, and checks after each change that the gateway answers what it
+ * acknowledged.
+ */
 export class HealthyCluster {
   readonly #gateway: GatewayProcess;
   readonly #id: string;

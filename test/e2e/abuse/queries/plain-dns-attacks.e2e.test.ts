@@ -18,7 +18,10 @@ import { type Ending, RawClient } from "../harness/raw-client.ts";
 import { ATTACKER } from "../harness/slow-client.ts";
 import { brokenTls, messageSequence, mutatedDatagram, pipelinedQueries } from "./stream-bytes.ts";
 
-/** Another seed gives other sequences: ABUSE_SEED=$RANDOM. One connection of a seed again: ABUSE_SEED=<it> ABUSE_SEQUENCES=1. */
+/**
+ * Another seed gives other sequences: ABUSE_SEED=$RANDOM. One connection of a seed again: ABUSE_SEED=<it>
+ * ABUSE_SEQUENCES=1.
+ */
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
 const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 4_000);
 const DATAGRAMS = Number(process.env.ABUSE_SEQUENCES ?? 10_000);

@@ -70,7 +70,10 @@ export function mutatedDatagram(random: Random): Buffer {
 }
 
 const HELLO = Buffer.concat([Buffer.from("16030100c8010000c40303", "hex"), Buffer.alloc(193, 7)]);
-/** Records of TLS (RFC 8446 section 5.1): a fatal alert, one to close, a warning, application data, a change of ciphers, renegotiation. */
+/**
+ * Records of TLS (RFC 8446 section 5.1): a fatal alert, one to close, a warning, application data, a change
+ * of ciphers, renegotiation.
+ */
 const RECORDS = [
   "15030300020228",
   "15030300020100",

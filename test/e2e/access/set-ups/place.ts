@@ -15,7 +15,10 @@ const PORT = 8443;
 const LOGIN = `https://login.example.org:${PORT}/realms/company`;
 const SPIFFE = "spiffe://example.org";
 
-/** A folder in which the commands of docs/how-to/access-examples.md run as they stand: its names lead to loopback addresses of this place alone. */
+/**
+ * A folder in which the commands of docs/how-to/access-examples.md run as they stand: its names lead to
+ * loopback addresses of this place alone.
+ */
 export class Place {
   readonly folder = temporaryFolder("set-up");
   /** Where the gateway is. */
@@ -34,7 +37,10 @@ export class Place {
     return join(this.folder, name);
   }
 
-  /** Servers' certificates by `ca.crt`, clients' by `clients-ca.crt`, the login of the company, and `clusterset-doh` as a command. */
+  /**
+   * Servers' certificates by `ca.crt`, clients' by `clients-ca.crt`, the login of the company, and
+   * `clusterset-doh` as a command.
+   */
   async prepare(name: SetUpName): Promise<void> {
     copyFileSync(join(checkout, "examples/security", `${name}.yaml`), this.file(`${name}.yaml`));
     writeFileSync(this.file("clusterset-doh"), `#!/bin/sh\nexec '${process.execPath}' '${cliPath}' "$@"\n`, {

@@ -34,7 +34,10 @@ async function expectZone(port: number): Promise<void> {
   expect((await lookup(port, `nothing.shop.svc.${ALIAS}`, "A")).rcode).toBe("NXDOMAIN");
 }
 
-/** Starts CoreDNS with a server block, on a loopback port of this test instead of port 53, and asks it for the zone. */
+/**
+ * Starts CoreDNS with a server block, on a loopback port of this test instead of port 53, and asks it for the
+ * zone.
+ */
 async function expectZoneBy(name: string, block: string): Promise<void> {
   const port = await freePort();
   const corefile = block.replace(`${ALIAS}:53 {`, `${ALIAS}:${port} {\n    bind 127.0.0.1`);

@@ -12,8 +12,8 @@ export interface ResolvedProgram {
 const PACKAGES = ["systemd-resolved", "libsystemd-shared"];
 
 /**
- * Downloads the Debian package and unpacks it into the cache. It is never installed: its installation script would make it
- * the resolver of this machine.
+ * Downloads the Debian package and unpacks it into the cache. It is never installed: its installation script
+ * would make it the resolver of this machine.
  */
 export async function ensureResolved(): Promise<ResolvedProgram> {
   if (process.getuid?.() !== 0)

@@ -22,7 +22,10 @@ export interface Resolver {
   stop(): Promise<void>;
 }
 
-/** A resolver that forwards to the DNS over TLS of a gateway, or to its plain DNS. @param text its settings, by default those of docs/how-to/plain-dns.md */
+/**
+ * A resolver that forwards to the DNS over TLS of a gateway, or to its plain DNS.
+ * @param text its settings, by default those of docs/how-to/plain-dns.md
+ */
 export function startResolver(
   program: keyof typeof PROGRAMS,
   by: "dot" | "udp",
@@ -66,7 +69,10 @@ export async function startCoreDnsForwarder(
   return { port: coredns.port, log: () => coredns.process.log(), stop: coredns.stop };
 }
 
-/** unbound with the `forward-zone` of docs/how-to/plain-dns.md, or another one. It drops private addresses and validates, as many are set up to. */
+/**
+ * unbound with the `forward-zone` of docs/how-to/plain-dns.md, or another one. It drops private addresses and
+ * validates, as many are set up to.
+ */
 export async function startUnbound(
   upstream: Reached,
   zone = documented("unbound", upstream.caFile === undefined ? 1 : 0, upstream),
@@ -99,7 +105,10 @@ export async function startUnbound(
   return start("unbound", program, ["-d", "-c", config], folder, port);
 }
 
-/** dnsmasq with the lines of docs/how-to/plain-dns.md, or others. It drops private addresses, as many are set up to; it speaks plain DNS only. */
+/**
+ * dnsmasq with the lines of docs/how-to/plain-dns.md, or others. It drops private addresses, as many are set
+ * up to; it speaks plain DNS only.
+ */
 async function startDnsmasq(
   upstream: Reached,
   lines = documented("dnsmasq", 0, upstream),
@@ -126,8 +135,9 @@ async function startDnsmasq(
 }
 
 /**
- * systemd-resolved with the settings of docs/how-to/plain-dns.md, or others, in namespaces of its own: neither its files nor those of this
- * machine are seen by the other, and it ends with the shell that started it, though it goes on as a user of its own.
+ * systemd-resolved with the settings of docs/how-to/plain-dns.md, or others, in namespaces of its own:
+ * neither its files nor those of this machine are seen by the other, and it ends with the shell that started
+ * it, though it goes on as a user of its own.
  */
 async function startResolved(
   upstream: Reached,

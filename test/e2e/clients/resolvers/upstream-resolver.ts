@@ -6,7 +6,10 @@ import { temporaryFolder } from "../../servers/tools/folders.ts";
 /** The TTL of short.example.com and of what does not exist, in seconds. */
 const SHORT_TTL = 2;
 
-/** Starts a CoreDNS over HTTPS that answers as a resolver of the whole Internet would, from files: `.` and the zone example.com. */
+/**
+ * Starts a CoreDNS over HTTPS that answers as a resolver of the whole Internet would, from files: `.` and the
+ * zone example.com.
+ */
 export async function startResolver(): Promise<CoreDns> {
   const folder = temporaryFolder("zones");
   const root = join(folder, "root.zone");

@@ -1,4 +1,7 @@
-/** Starts both clusters in a network namespace that was made for it, and carries out what its parent process sends. */
+/**
+ * Starts both clusters in a network namespace that was made for it, and carries out what its parent process
+ * sends.
+ */
 import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { connect } from "node:net";

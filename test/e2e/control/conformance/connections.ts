@@ -31,7 +31,10 @@ export interface IsolatedCluster {
   admin: Pick<ApiClient, "get" | "api" | "apply" | "remove">;
   /** What the gateway answers to the cluster's pods; without addresses the error code, such as ENOTFOUND. */
   resolve(name: string, type: "A" | "AAAA"): Promise<string[] | string>;
-  /** Connects from a pod, that many times; returns the distinct answers, sorted, with "none" for a connection that fails. */
+  /**
+   * Connects from a pod, that many times; returns the distinct answers, sorted, with "none" for a connection
+   * that fails.
+   */
   connect(address: string, port: number, times: number): Promise<string[]>;
 }
 

@@ -7,7 +7,9 @@ import type { ClusterName } from "./clusters.ts";
 import { type IsolatedCluster, type IsolatedClusters, startIsolatedClusters } from "./connections.ts";
 import { SERVER_PORT, serverPods } from "./pods.ts";
 
-/** With two clusters to choose from, all of them reach the same one by chance in one of eight million runs. */
+/**
+ * With two clusters to choose from, all of them reach the same one by chance in one of eight million runs.
+ */
 const CONNECTIONS = 24;
 const NAMES = ["cluster-a", "cluster-b"] as const;
 /** Each cluster and each family. */
@@ -47,7 +49,9 @@ function podsOf(cluster: ClusterName, name: string): string[] {
   return [`${cluster} ${name}-0`, `${cluster} ${name}-1`];
 }
 
-/** What answers the pods of a cluster at the service's name in the clusterset, or the error code of the name. */
+/**
+ * What answers the pods of a cluster at the service's name in the clusterset, or the error code of the name.
+ */
 async function reached(
   { from, type }: (typeof clients)[number],
   name: string,

@@ -10,7 +10,10 @@ export function clientPod(): KubeObject {
   return pod("default", "client", {}, ["socat", listener(CLIENT_PORT), "EXEC:/bin/sh"]);
 }
 
-/** Two pods of a Service with the selector `{ app: <name> }`. Each answers a connection with `<cluster> <pod>`, in both families. */
+/**
+ * Two pods of a Service with the selector `{ app: <name> }`. Each answers a connection with
+ * `<cluster> <pod>`, in both families.
+ */
 export function serverPods(cluster: string, namespace: string, app: string): KubeObject[] {
   return [`${app}-0`, `${app}-1`].map((name) =>
     pod(namespace, name, { app }, ["socat", listener(SERVER_PORT), `SYSTEM:echo ${cluster} ${name}`]),

@@ -1,4 +1,7 @@
-/** `npm run conformance`: runs the compiled conformance suite of the MCS API against two clusters with our control plane. */
+/**
+ * `npm run conformance`: runs the compiled conformance suite of the MCS API against two clusters with our
+ * control plane.
+ */
 import { spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";

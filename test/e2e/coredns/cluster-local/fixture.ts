@@ -49,7 +49,10 @@ const others: KubeObject[] = [
   serviceImport("clusterset", "web", { type: "ClusterSetIP", ips: ["10.200.0.1"], ports: [pg] }),
 ];
 
-/** The fixture as a worker reads it: leftovers in a namespace that no longer exists, and a namespace that is being deleted. */
+/**
+ * The fixture as a worker reads it: leftovers in a namespace that no longer exists, and a namespace that is
+ * being deleted.
+ */
 export function listedObjects(): KubeObject[] {
   const listed = namespaces
     .map(namespace)

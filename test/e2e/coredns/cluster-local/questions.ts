@@ -9,7 +9,10 @@ export const localZone = "cluster.local";
 
 const everyType = ["A", "AAAA", "SRV", "TXT", "CNAME", "MX", "HTTPS", "SOA", "NS", "PTR", "ANY"];
 const mixedCaseTypes = ["A", "SRV", "TXT", "SOA", "NS"];
-/** Where names beside those of the ports and endpoints are tried as well: CoreDNS treats these alike at every service. */
+/**
+ * Where names beside those of the ports and endpoints are tried as well: CoreDNS treats these alike at every
+ * service.
+ */
 const triedByEveryMeans = new Set([
   "web",
   "manual",
@@ -21,8 +24,8 @@ const triedByEveryMeans = new Set([
 ]);
 
 /**
- * Every name that the fixture could make, the names above it, names beside it, and all of them again in mixed case.
- * The random services are asked for fewer types.
+ * Every name that the fixture could make, the names above it, names beside it, and all of them again in mixed
+ * case. The random services are asked for fewer types.
  */
 export function localQuestions(): Question[] {
   const fixed = services.filter((one) => !isRandom(one));

@@ -9,8 +9,9 @@ import { queryFor } from "./query.ts";
 const outstanding = 100;
 
 /**
- * Asks 127.0.0.1:`port` over one TCP connection, some questions ahead of the answers. CoreDNS takes the questions of
- * a connection in turn, so a question whose successor is answered first was passed over in silence.
+ * Asks 127.0.0.1:`port` over one TCP connection, some questions ahead of the answers. CoreDNS takes the
+ * questions of a connection in turn, so a question whose successor is answered first was passed over in
+ * silence.
  */
 export async function askCoreDns(port: number, questions: readonly Question[]): Promise<Observed[]> {
   const socket = connect(port, "127.0.0.1");

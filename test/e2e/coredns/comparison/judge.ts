@@ -16,8 +16,8 @@ export interface Verdict {
 }
 
 /**
- * Holds every pair against the table: the answers are the same and no difference applies, or exactly one applies and
- * both sides answer as it expects.
+ * Holds every pair against the table: the answers are the same and no difference applies, or exactly one
+ * applies and both sides answer as it expects.
  */
 export function judge<Where extends NamePlace = Place>(
   evidence: Evidence<Where>,

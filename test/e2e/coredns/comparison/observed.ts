@@ -1,7 +1,9 @@
 import type { Answer } from "dns-packet";
 import type { DnsAnswer } from "../../servers/dns.ts";
 
-/** A record as it is compared: names in the data in lower case (RFC 4343), no weight in SRV, no serial in SOA. */
+/**
+ * A record as it is compared: names in the data in lower case (RFC 4343), no weight in SRV, no serial in SOA.
+ */
 export interface ObservedRecord {
   owner: string;
   ttl: number;

@@ -36,7 +36,10 @@ const addressesOnly = (addresses: (pair: Pair) => readonly string[]) => (pair: P
   return exactly("ours", () => positive(asked.map((ip) => recordAt(pair, typeOf(ip), ip))))(pair);
 };
 
-/** The SRV records of the ports that are asked for, with the numbers on which endpoints listen, and the addresses of their one target. */
+/**
+ * The SRV records of the ports that are asked for, with the numbers on which endpoints listen, and the
+ * addresses of their one target.
+ */
 const listeningPorts = exactly("ours", (pair) => {
   const { place } = pair;
   const target = `${place.labels.slice(place.left.length).join(".")}.clusterset.local`;

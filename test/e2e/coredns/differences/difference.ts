@@ -142,7 +142,10 @@ export function onlyHere<Where extends NamePlace = Place>(
   };
 }
 
-/** An answer in short: its code unless that is NOERROR with records, then the records; negative answers without their SOA. */
+/**
+ * An answer in short: its code unless that is NOERROR with records, then the records; negative answers
+ * without their SOA.
+ */
 export function summarize({ rcode, answer, additional }: Observed): string {
   if (answer.length === 0) return rcode === "NOERROR" ? "NODATA" : rcode;
   const show = ({ owner, type, data }: ObservedRecord) => `${owner} ${type} ${data}`;

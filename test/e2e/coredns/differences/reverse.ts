@@ -38,7 +38,9 @@ const isImportedEndpoint = (pair: Pair) => pair.place.uses.some(({ from }) => fr
 const ptr = (pair: Pair) =>
   namesFor(pair).some((name) => exactly("ours", () => positive([recordAt(pair, "PTR", name)]))(pair));
 
-/** Differences that have to do with reverse names; CoreDNS is configured with `in-addr.arpa` and `ip6.arpa`. */
+/**
+ * Differences that have to do with reverse names; CoreDNS is configured with `in-addr.arpa` and `ip6.arpa`.
+ */
 export const reverseDifferences: Difference[] = [
   {
     id: "ptr-of-clusterset-ip",

@@ -17,7 +17,10 @@ export function isClusterSetIp(service: ImportedService | undefined): boolean {
   return service !== undefined && !isHeadless(service);
 }
 
-/** The ports that SRV records come from: those of a headless service's usable slices, else the ServiceImport's. */
+/**
+ * The ports that SRV records come from: those of a headless service's usable slices, else the
+ * ServiceImport's.
+ */
 export function portsOf(service: ImportedService | undefined): Port[] {
   if (!isHeadless(service)) return specOf(service)?.ports ?? [];
   const slices = service?.slices.filter(
@@ -46,7 +49,10 @@ export function isPortName({ place }: Pair): boolean {
   return place.left.length === 2 && place.left.every((label) => /^_./.test(label));
 }
 
-/** Whether a name has two labels below a service of which one starts with an underscore: CoreDNS's idea of a port. */
+/**
+ * Whether a name has two labels below a service of which one starts with an underscore: CoreDNS's idea of a
+ * port.
+ */
 export function isPortNameToCoreDns({ place }: Pair): boolean {
   return place.left.length === 2 && place.left.some((label) => label.startsWith("_"));
 }
@@ -60,8 +66,8 @@ export function portsMeant({ place }: Pair): Port[] {
 }
 
 /**
- * Whether CoreDNS finds a port of the service at a name: one underscore is taken off each label, and what is empty
- * then means every port or every protocol.
+ * Whether CoreDNS finds a port of the service at a name: one underscore is taken off each label, and what is
+ * empty then means every port or every protocol.
  */
 export function isPortToCoreDns({ place }: Pair): boolean {
   const { service, left } = place;

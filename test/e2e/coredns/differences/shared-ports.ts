@@ -28,7 +28,9 @@ interface PortFacts<Where extends NamePlace> {
   portsOf: (pair: Pair<Where>) => Port[];
   /** The ports that the name means. */
   portsMeant: (pair: Pair<Where>) => Port[];
-  /** The addresses that CoreDNS adds to SRV records: those of the endpoints with the ports that are asked for. */
+  /**
+   * The addresses that CoreDNS adds to SRV records: those of the endpoints with the ports that are asked for.
+   */
   additionalsByPort: (pair: Pair<Where>) => ObservedRecord[];
   /** Types that CoreDNS answers with addresses, or with their CNAME. */
   addressTypes: string[];
@@ -73,7 +75,9 @@ export function portDifferencesOf<Where extends NamePlace>(
   const { specification } = texts;
   const isNamedInVain = (port: Port) => !isUnnamed(port) && !isServable(port);
 
-  /** The SRV records that a service's bare name should have: those that CoreDNS has at the names of the ports. */
+  /**
+   * The SRV records that a service's bare name should have: those that CoreDNS has at the names of the ports.
+   */
   const servableAtService = (pair: Pair<Where>): ObservedRecord[] => {
     const { name } = pair.question;
     const labels = portsOf(pair).filter(isServable).map(portLabels);
@@ -85,7 +89,10 @@ export function portDifferencesOf<Where extends NamePlace>(
     isServiceSrv(pair) &&
     portsOf(pair).some(why) &&
     !sameRecords(servableAtService(pair), pair.coredns.answer);
-  /** Expects every record with a port that has a name of its own, and the targets' addresses; NODATA if there is none. */
+  /**
+   * Expects every record with a port that has a name of its own, and the targets' addresses; NODATA if there
+   * is none.
+   */
   const servablePorts = (pair: Pair<Where>) => {
     const answer = servableAtService(pair);
     return answer.length === 0

@@ -6,7 +6,10 @@ import { isReady } from "../worlds/services.ts";
 import { answersOf, ttl } from "./difference.ts";
 import { portsMeant, portsOf } from "./service-facts.ts";
 
-/** The addresses of the targets of SRV records, by what CoreDNS answers when it is asked for the targets themselves. */
+/**
+ * The addresses of the targets of SRV records, by what CoreDNS answers when it is asked for the targets
+ * themselves.
+ */
 export function additionalsFor(
   { all }: Pair<NamePlace>,
   records: readonly ObservedRecord[],
@@ -21,7 +24,10 @@ export function additionalsFor(
   );
 }
 
-/** The addresses that CoreDNS adds to the SRV records of a headless service: those of the endpoints with the ports. */
+/**
+ * The addresses that CoreDNS adds to the SRV records of a headless service: those of the endpoints with the
+ * ports.
+ */
 export function additionalsByPort(pair: Pair): ObservedRecord[] {
   const { service, left, labels } = pair.place;
   const own = `${labels.slice(left.length).join(".")}.${zone}`;

@@ -5,8 +5,8 @@ const shop = (name: string, spec: { ips?: string[]; ports?: Port[] }, ...slices:
   clusterSetIp("shop", name, spec, ...slices);
 
 /**
- * ClusterSetIP services in the namespace `shop`: usual ones, and everything that the schema of ServiceImport lets
- * through. `10.200.` and `fd00::c8:` are the importing cluster's own range.
+ * ClusterSetIP services in the namespace `shop`: usual ones, and everything that the schema of ServiceImport
+ * lets through. `10.200.` and `fd00::c8:` are the importing cluster's own range.
  */
 export const clusterSetIpServices: ImportedService[] = [
   shop(

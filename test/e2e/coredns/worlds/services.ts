@@ -6,7 +6,10 @@ import {
   sourceClusterLabel,
 } from "../../servers/kubernetes/objects.ts";
 
-/** A port as ServiceImport and EndpointSlice have it; everything may be missing that their schemas let be missing. */
+/**
+ * A port as ServiceImport and EndpointSlice have it; everything may be missing that their schemas let be
+ * missing.
+ */
 export interface Port {
   name?: string;
   port?: number;

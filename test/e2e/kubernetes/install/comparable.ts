@@ -7,8 +7,8 @@ interface Metadata {
 }
 
 /**
- * Objects by kind and name, without what only one of Helm and kustomize has: Helm's own labels and tests, the namespace, and the two ways in
- * which a changed ConfigMap replaces a pod.
+ * Objects by kind and name, without what only one of Helm and kustomize has: Helm's own labels and tests, the
+ * namespace, and the two ways in which a changed ConfigMap replaces a pod.
  */
 export function comparable(objects: readonly KubeObject[]): Record<string, object> {
   const generated = objects.flatMap(({ kind, metadata: { name } }) =>
@@ -37,7 +37,10 @@ export function comparable(objects: readonly KubeObject[]): Record<string, objec
   );
 }
 
-/** The names of the ConfigMaps that kustomize named by their content, and the checksums that Helm wrote into pods. */
+/**
+ * The names of the ConfigMaps that kustomize named by their content, and the checksums that Helm wrote into
+ * pods.
+ */
 export function reactions(objects: readonly KubeObject[]): string[] {
   const text = JSON.stringify(objects);
   return [

@@ -28,7 +28,8 @@ export function helm(...args: string[]): string {
 const PUBLIC = { "config.access.public": "true" };
 
 /**
- * What `helm template` renders with these values, by their paths (`{ "image.tag": "0.2.0" }`) and in files. Without files the gateway answers every client.
+ * What `helm template` renders with these values, by their paths (`{ "image.tag": "0.2.0" }`) and in files.
+ * Without files the gateway answers every client.
  * @param more arguments
  */
 export function rendered(

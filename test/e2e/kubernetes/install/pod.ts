@@ -45,8 +45,9 @@ export interface PodOptions {
 }
 
 /**
- * Starts the command of a pod as a process, as a kubelet would start it from the objects on the API server: its arguments, environment,
- * ConfigMaps and Secrets, and the token of its ServiceAccount. Folders that it mounts are below a temporary folder.
+ * Starts the command of a pod as a process, as a kubelet would start it from the objects on the API server:
+ * its arguments, environment, ConfigMaps and Secrets, and the token of its ServiceAccount. Folders that it
+ * mounts are below a temporary folder.
  * @param kind of the owner in `apps/v1`: `deployments` or `statefulsets`
  */
 export async function startPod(
@@ -70,7 +71,8 @@ export async function startPod(
 }
 
 /**
- * Waits for a pod that helm has made, runs its command to the end, and reports to the API server how it ended, as a kubelet would.
+ * Waits for a pod that helm has made, runs its command to the end, and reports to the API server how it
+ * ended, as a kubelet would.
  * @returns what it printed
  */
 export async function runToEnd(

@@ -73,7 +73,10 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     return stdout;
   }
 
-  /** Runs `helm test`, and the pod that it makes, whose Service leads to this machine. @returns what the pod prints */
+  /**
+   * Runs `helm test`, and the pod that it makes, whose Service leads to this machine.
+   * @returns what the pod prints
+   */
   async function helmTest(line: string, server: ApiServer, expected = 0): Promise<string> {
     const [, release, namespace] = /^helm test (\S+) .*--namespace (\S+)$/.exec(line)!;
     const replaced = {

@@ -49,7 +49,10 @@ async function run(line: string): Promise<string> {
   return stdout;
 }
 
-/** The kinds whose objects can be listed, as kubectl takes them. Events are left out: the page says that they stay for an hour. */
+/**
+ * The kinds whose objects can be listed, as kubectl takes them. Events are left out: the page says that they
+ * stay for an hour.
+ */
 async function kinds(more = ""): Promise<string> {
   const listed = await run(`kubectl --context east api-resources --verbs=list,delete --output=name ${more}`);
   return listed

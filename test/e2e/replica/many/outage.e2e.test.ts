@@ -50,7 +50,10 @@ const readiness = () =>
   });
 const servicesOf = (name: string, host: number) => ({ [name]: { addresses: [`10.1.0.${host}`] } });
 
-/** Pushes both clusters in full as soon as the engine takes it, and waits until both gateways answer from that. */
+/**
+ * Pushes both clusters in full as soon as the engine takes it, and waits until both gateways answer from
+ * that.
+ */
 async function pushAll(host: number, leaseSeconds = LEASE_SECONDS): Promise<void> {
   for (const [index, name] of NAMES.entries()) {
     const push = async () => (await put([a, b][index]!, name, servicesOf(name, host), leaseSeconds)).status;

@@ -72,7 +72,9 @@ export class ApiClient {
     return this.api("GET", pathOf(object));
   }
 
-  /** Creates or changes each object by server-side apply, in order, and returns what the server made of them. */
+  /**
+   * Creates or changes each object by server-side apply, in order, and returns what the server made of them.
+   */
   async apply(...objects: KubeObject[]): Promise<KubeObject[]> {
     const applied: KubeObject[] = [];
     for (const object of objects) {

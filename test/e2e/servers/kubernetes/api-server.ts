@@ -38,7 +38,10 @@ export interface ApiServer {
   admin: ApiClient;
   /** A client with another token, for instance of a service account. */
   clientFor(token: string): ApiClient;
-  /** Writes a kubeconfig file for a token (the administrator's by default) and returns its path; `through` is another way to the server. */
+  /**
+   * Writes a kubeconfig file for a token (the administrator's by default) and returns its path; `through` is
+   * another way to the server.
+   */
   kubeconfig(token?: string, through?: { host: string; port: number }): string;
   /** Restarts kube-apiserver on the same port with the same certificate; its watch caches start empty. */
   restart(): Promise<void>;
@@ -61,8 +64,8 @@ const idle = { with: [] as Idle[], without: [] as Idle[] };
 const MOST_IDLE = 3;
 
 /**
- * A kube-apiserver with its own etcd on free loopback ports: a new one, or one that a test of this process has stopped, with what it had at first.
- * Several may run at the same time.
+ * A kube-apiserver with its own etcd on free loopback ports: a new one, or one that a test of this process
+ * has stopped, with what it had at first. Several may run at the same time.
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { args, serviceCidrs, crds = true } = options;
@@ -106,8 +109,8 @@ function inUse(server: ApiServer, release: () => Promise<void>): ApiServer {
 }
 
 /**
- * Gives a server back what it had at first. @returns whether it is as new: not where it has ended, or where its CRDs have changed, whose handlers it
- * makes anew
+ * Gives a server back what it had at first. @returns whether it is as new: not where it has ended, or where
+ * its CRDs have changed, whose handlers it makes anew
  */
 async function reset(server: ApiServer, contents: ReadonlyMap<string, string>): Promise<boolean> {
   if (!isRunning(server)) return false;
@@ -142,7 +145,8 @@ async function startNew(options: ApiServerOptions): Promise<Idle> {
     command: program,
     args: [...flags(folder, port, etcd.url, options), ...(options.args ?? [])],
     folder,
-    // The certificate is made at the first start. It may be read while it is written, so each probe reads it anew.
+    // The certificate is made at the first start. It may be read while it is written, so each probe reads it
+    // anew.
     ready: async () => {
       const probe = connect(adminToken);
       try {

@@ -5,7 +5,9 @@ import { ServerProcess } from "../process.ts";
 import { ensureTool } from "../tools/tools.ts";
 import type { ApiServer } from "./api-server.ts";
 
-/** What namespaces, Deployments, StatefulSets and the EndpointSlices of Services need; no controller of nodes. */
+/**
+ * What namespaces, Deployments, StatefulSets and the EndpointSlices of Services need; no controller of nodes.
+ */
 const controllers = [
   "deployment-controller",
   "replicaset-controller",

@@ -45,7 +45,9 @@ export function filesIn(folder: string): string[] {
     .map((file) => join(folder, file));
 }
 
-/** Lets the API server serve a version of a CRD, such as `serviceimports.multicluster.x-k8s.io`, or no longer. */
+/**
+ * Lets the API server serve a version of a CRD, such as `serviceimports.multicluster.x-k8s.io`, or no longer.
+ */
 export async function setServed(
   client: ApiClient,
   crd: string,
@@ -67,7 +69,9 @@ function waitUntilServed(client: ApiClient, path: string): Promise<true> {
   });
 }
 
-/** The shape that KEP-2149 gives ClusterProperty; about-api publishes no Go module to take the manifest from. */
+/**
+ * The shape that KEP-2149 gives ClusterProperty; about-api publishes no Go module to take the manifest from.
+ */
 function clusterPropertyCrd(): KubeObject {
   const spec = {
     type: "object",

@@ -12,7 +12,10 @@ export interface Etcd {
   compact(): Promise<string>;
   /** Every key with its value, both in base64. */
   contents(): Promise<Map<string, string>>;
-  /** Gives every key the value that it had, but those that `isLeft` picks. @returns the keys that had changed */
+  /**
+   * Gives every key the value that it had, but those that `isLeft` picks.
+   * @returns the keys that had changed
+   */
   restore(contents: ReadonlyMap<string, string>, isLeft: (key: string) => boolean): Promise<string[]>;
 }
 

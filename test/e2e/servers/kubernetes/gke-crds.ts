@@ -10,7 +10,10 @@ interface CustomResourceDefinition extends KubeObject {
   spec: { group: string; names: { plural: string }; versions: { name: string; storage: boolean }[] };
 }
 
-/** Installs the MCS API under GKE's group `net.gke.io/v1`, with the schemas of the MCS API: GKE publishes none of its own. */
+/**
+ * Installs the MCS API under GKE's group `net.gke.io/v1`, with the schemas of the MCS API: GKE publishes none
+ * of its own.
+ */
 export async function installGkeCrds(admin: ApiClient): Promise<void> {
   for (const path of filesIn(await ensureTool("mcsCrds"))) {
     const crd = parse(await readFile(path, "utf8")) as CustomResourceDefinition;

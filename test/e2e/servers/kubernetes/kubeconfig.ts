@@ -4,8 +4,8 @@ import { join } from "node:path";
 let written = 0;
 
 /**
- * Writes a kubeconfig file with one context into `folder` and returns its path. JSON is YAML, so it is JSON. `serverName` is the name in the
- * server's certificate, if not that of the URL.
+ * Writes a kubeconfig file with one context into `folder` and returns its path. JSON is YAML, so it is JSON.
+ * `serverName` is the name in the server's certificate, if not that of the URL.
  */
 export function writeKubeconfig(
   folder: string,

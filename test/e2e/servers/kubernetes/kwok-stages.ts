@@ -5,7 +5,10 @@ const NOT_READY = {
   values: ["True"],
 };
 
-/** What kwok does for a kubelet: a node and its pods are ready at once, and a deleted pod is gone at once. JSON is YAML. */
+/**
+ * What kwok does for a kubelet: a node and its pods are ready at once, and a deleted pod is gone at once.
+ * JSON is YAML.
+ */
 export const kwokStages: readonly object[] = [
   stage("node-ready", "Node", [NOT_READY], {
     statusTemplate: `

@@ -21,8 +21,8 @@ export interface FakeNode {
 }
 
 /**
- * Starts a kwok for one node, which every new pod gets: an admission policy replaces the scheduler. Commands in containers run on this
- * machine.
+ * Starts a kwok for one node, which every new pod gets: an admission policy replaces the scheduler. Commands
+ * in containers run on this machine.
  */
 export async function startKwok(server: ApiServer, node: FakeNode): Promise<ServerProcess> {
   const kwok = await ensureTool("kwok");

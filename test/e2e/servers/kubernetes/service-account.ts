@@ -17,8 +17,8 @@ export interface ServiceAccount {
 }
 
 /**
- * Creates a service account that may do what `rules` say in every namespace, and asks the TokenRequest subresource
- * for a token. `admin.remove(account.binding)` takes the rights away again.
+ * Creates a service account that may do what `rules` say in every namespace, and asks the TokenRequest
+ * subresource for a token. `admin.remove(account.binding)` takes the rights away again.
  */
 export async function createServiceAccount(
   admin: ApiClient,
@@ -42,7 +42,10 @@ export async function createServiceAccount(
   return { token: await requestToken(admin, namespace, name), role, binding };
 }
 
-/** A new token for a service account, for the API server unless audiences are given; Kubernetes accepts no lifetime under 600 seconds. */
+/**
+ * A new token for a service account, for the API server unless audiences are given; Kubernetes accepts no
+ * lifetime under 600 seconds.
+ */
 export async function requestToken(
   admin: ApiClient,
   namespace: string,

@@ -14,7 +14,10 @@ export interface SentinelOptions {
   readonly password?: string;
   /** The password of `default` at the Sentinels. */
   readonly sentinelPassword?: string;
-  /** Certificate, key and authority in files: replication, Sentinels and clients then use TLS. The servers listen in clear, too, for `Redis.run`. */
+  /**
+   * Certificate, key and authority in files: replication, Sentinels and clients then use TLS. The servers
+   * listen in clear, too, for `Redis.run`.
+   */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
@@ -29,11 +32,17 @@ export interface SentinelGroup {
   readonly sentinels: readonly ServerProcess[];
   /** The server that the Sentinels report as the master. */
   master(): Promise<Redis>;
-  /** Lets the Sentinels make a replica the master (`SENTINEL FAILOVER`). @returns the new master, once it takes writes */
+  /**
+   * Lets the Sentinels make a replica the master (`SENTINEL FAILOVER`).
+   * @returns the new master, once it takes writes
+   */
   failover(): Promise<Redis>;
   /** Waits until another server than this one is the master and takes writes. */
   masterOtherThan(server: Redis): Promise<Redis>;
-  /** Waits until all servers but one replicate: until then a master that was replaced may take writes that are lost. */
+  /**
+   * Waits until all servers but one replicate: until then a master that was replaced may take writes that are
+   * lost.
+   */
   joined(): Promise<void>;
   /** Waits until every replica has what the master has. */
   replicated(): Promise<void>;
@@ -97,7 +106,8 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
     sentinels: sentinels.map(({ process }) => process),
     async failover() {
       const before = await master();
-      // Until replicas have reported to the Sentinels, and for a while after a failover, the Sentinels do not begin one.
+      // Until replicas have reported to the Sentinels, and for a while after a failover, the Sentinels do not
+      // begin one.
       await waitFor("the Sentinels to begin a failover", async () => {
         return (await ask("SENTINEL", "FAILOVER", NAME)) === "OK";
       });

@@ -11,8 +11,8 @@ export const cacheFolder = join(
 );
 
 /**
- * Returns `cacheFolder/name`. If it is absent, `fill` is given an empty folder to fill, which is then renamed into
- * place, so a half-finished build is never taken for a finished one.
+ * Returns `cacheFolder/name`. If it is absent, `fill` is given an empty folder to fill, which is then renamed
+ * into place, so a half-finished build is never taken for a finished one.
  */
 export async function cached(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const target = join(cacheFolder, name);

@@ -5,8 +5,8 @@ import { join } from "node:path";
 const folders = new Set<string>();
 
 /**
- * A new temporary folder, which is removed when this process exits if `removeFolder` did not do so before; in a test
- * run, with the folder of the run (run-folder.ts).
+ * A new temporary folder, which is removed when this process exits if `removeFolder` did not do so before; in
+ * a test run, with the folder of the run (run-folder.ts).
  */
 export function temporaryFolder(name: string): string {
   if (folders.size === 0) process.once("exit", () => folders.forEach(removeFolder));

@@ -8,7 +8,10 @@ import { findProgram } from "./apt.ts";
 import { cached, cacheFolder } from "./cache.ts";
 import { changedKwok } from "./kwok-source.ts";
 
-/** A program that is built from Go modules; go/<name> has its go.mod and go.sum. A new version gets its own folder in the cache. */
+/**
+ * A program that is built from Go modules; go/<name> has its go.mod and go.sum. A new version gets its own
+ * folder in the cache.
+ */
 interface Build {
   /** As in that go.mod. */
   readonly version: string;
@@ -37,7 +40,10 @@ export const goPrograms = {
   kwok: { version: "v0.8.0", main: "sigs.k8s.io/kwok/cmd/kwok", flags: kwokFlags },
   /** With the plugins that our Corefiles have: all of them take four times as long to build. */
   coredns: { version: "v1.15.0", main: "." },
-  /** Without a cluster it renders for this version of Kubernetes, as released ones do for theirs; its source says 1.20. */
+  /**
+   * Without a cluster it renders for this version of Kubernetes, as released ones do for theirs; its source
+   * says 1.20.
+   */
   helm: {
     version: "v3.22.0",
     main: "helm.sh/helm/v3/cmd/helm",

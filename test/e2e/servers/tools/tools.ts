@@ -28,8 +28,8 @@ const others = {
 export type Tool = DebianProgram | GoProgram | keyof typeof others;
 
 /**
- * What `npm run test:e2e` may use, in the order in which it is built: the largest first. Everything else is for soaks and benchmarks, which get it
- * when they start.
+ * What `npm run test:e2e` may use, in the order in which it is built: the largest first. Everything else is
+ * for soaks and benchmarks, which get it when they start.
  */
 export const CI_TOOLS: readonly Tool[] = [
   ...(["etcd", "dig", "kdig", "h2load", "curl", "dnsmasq", "unbound", "chromium", "pip3"] as const),
@@ -48,7 +48,8 @@ export async function ensureTools(names: readonly Tool[], report: Report): Promi
 }
 
 /**
- * Installs, builds or fetches a tool if it is missing, and returns where it is. Once it is there this takes milliseconds.
+ * Installs, builds or fetches a tool if it is missing, and returns where it is. Once it is there this takes
+ * milliseconds.
  * @throws {Error} it cannot be had: never a reason to leave a test out
  */
 export function ensureTool(name: Tool, report: Report = (line) => console.error(line)): Promise<string> {

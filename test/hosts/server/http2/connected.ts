@@ -57,7 +57,10 @@ export function connect(
   return connected;
 }
 
-/** The frames that a server has sent, without its SETTINGS, their acknowledgement, and its first WINDOW_UPDATE. */
+/**
+ * The frames that a server has sent, without its SETTINGS, their acknowledgement, and its first
+ * WINDOW_UPDATE.
+ */
 export function answersIn(bytes: Buffer) {
   return [...framesIn(bytes)].filter(
     ({ type, stream }) => type !== FRAME.settings && !(type === WINDOW_UPDATE && stream === 0),

@@ -11,7 +11,10 @@ import { http2Requests } from "../../../e2e/abuse/http2/http2-requests.ts";
 import { FRAME, frame, framesIn, PREFACE } from "../http2-frames.ts";
 import { echo, get, LIMITS, number, WINDOW_UPDATE } from "./connected.ts";
 
-/** Another seed gives other sequences: ABUSE_SEED=$RANDOM; a million of them take minutes: ABUSE_SEQUENCES=1000000. */
+/**
+ * Another seed gives other sequences: ABUSE_SEED=$RANDOM; a million of them take minutes:
+ * ABUSE_SEQUENCES=1000000.
+ */
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
 const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 10_000);
 const MOST_IN_ONE_WRITE = 24;

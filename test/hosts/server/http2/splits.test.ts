@@ -29,7 +29,8 @@ const requests = fc.array(
 
 type Sent = typeof requests extends fc.Arbitrary<infer Value> ? Value : never;
 
-// Real sockets: over a stream in JavaScript Node's own client aborts the process (an assertion in OnDataChunkReceived).
+// Real sockets: over a stream in JavaScript Node's own client aborts the process (an assertion in
+// OnDataChunkReceived).
 const listener = createServer();
 beforeAll(async () => {
   await once(listener.listen(0, "127.0.0.1"), "listening");
@@ -38,7 +39,10 @@ afterAll(() => {
   listener.close();
 });
 
-/** Sends requests with Node's own client to a connection. @returns what the server saw, and what the client sent */
+/**
+ * Sends requests with Node's own client to a connection.
+ * @returns what the server saw, and what the client sent
+ */
 async function ask(sent: Sent) {
   const session = connectHttp2(`http://127.0.0.1:${(listener.address() as AddressInfo).port}`);
   const [server] = (await once(listener, "connection")) as [Socket];
@@ -122,7 +126,8 @@ test("bytes that are cut anywhere have the same answers", async () => {
               type,
               flags,
               stream,
-              // The first block of a connection, of whichever stream, begins with a table size; the date may be another one.
+              // The first block of a connection, of whichever stream, begins with a table size; the date may
+              // be another one.
               payload:
                 type === 0 ? payload.toString() : fieldsIn(payload).filter((text) => !/ GMT$/.test(text)),
             }))

@@ -77,7 +77,10 @@ export class DesiredReader {
   }
 }
 
-/** A gateway whose clusters "a", "b" and "c" have tokens of that name; "a" and "b" may read what is desired in them. */
+/**
+ * A gateway whose clusters "a", "b" and "c" have tokens of that name; "a" and "b" may read what is desired in
+ * them.
+ */
 export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; scope?: Visibility } = {}) {
   const visibility = given.scope ?? EVERYTHING;
   const control = createControl([

@@ -49,7 +49,10 @@ function follow(pair: LocalPair, most = Number.POSITIVE_INFINITY): Chain {
   }
 }
 
-/** What follows the CNAMEs on one side: its own answer to the same question for the last target, if that is in a zone. */
+/**
+ * What follows the CNAMEs on one side: its own answer to the same question for the last target, if that is in
+ * a zone.
+ */
 function answerAtEnd(pair: LocalPair, side: "coredns" | "ours", { end }: Chain): Observed | undefined {
   if (!isIn(localZone, end) && !isIn("clusterset.local", end)) return undefined;
   const asked = pair.all.at(end, pair.question.type);
@@ -58,7 +61,10 @@ function answerAtEnd(pair: LocalPair, side: "coredns" | "ours", { end }: Chain):
   return asked[side];
 }
 
-/** Expects the CNAMEs (RFC 1034 section 4.3.2), and behind them the code and the sections that their end has (RFC 6604, RFC 2308). */
+/**
+ * Expects the CNAMEs (RFC 1034 section 4.3.2), and behind them the code and the sections that their end has
+ * (RFC 6604, RFC 2308).
+ */
 const followed = exactly<LocalPlace>("ours", (pair) => {
   const chain = follow(pair, mostAliases);
   const isCut = chain.isCircle || aliasAt(chain.end) !== undefined;

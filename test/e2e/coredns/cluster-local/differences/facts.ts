@@ -50,8 +50,8 @@ export function portsMeant({ place }: LocalPair): Port[] {
 }
 
 /**
- * Whether CoreDNS finds a port of the Service at a name of two labels: an underscore is taken off each if there is
- * one, and what is empty then means every port or every protocol.
+ * Whether CoreDNS finds a port of the Service at a name of two labels: an underscore is taken off each if
+ * there is one, and what is empty then means every port or every protocol.
  */
 export function isPortToCoreDns({ place }: LocalPair): boolean {
   const { service, left } = place;

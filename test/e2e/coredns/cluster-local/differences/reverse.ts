@@ -21,7 +21,9 @@ import { isEager } from "./published.ts";
 const nameFor = ({ service, from }: OwnAddressUse) =>
   from ? `${from.endpoint.hostname ?? dashed(from.address)}.${nameOf(service)}` : nameOf(service);
 
-/** The PTR targets of an address by the specification: cluster IPs and ready endpoints of headless services. */
+/**
+ * The PTR targets of an address by the specification: cluster IPs and ready endpoints of headless services.
+ */
 const namesHere = ({ place }: LocalPair) => place.uses.filter(isUsedHere).map(nameFor);
 function isUsedHere({ service, from }: OwnAddressUse): boolean {
   if (!isThere(service)) return false;
@@ -48,7 +50,9 @@ const hasClusterIpEndpoint = ({ place }: LocalPair) =>
 const leftovers = ({ place }: LocalPair) =>
   place.uses.some(({ service }) => !isThere(service) || service.kind === "external name");
 
-/** Differences that have to do with reverse names; CoreDNS is configured with `in-addr.arpa` and `ip6.arpa`. */
+/**
+ * Differences that have to do with reverse names; CoreDNS is configured with `in-addr.arpa` and `ip6.arpa`.
+ */
 export const reverseDifferences: Difference<LocalPlace>[] = [
   {
     id: "ptr-several",

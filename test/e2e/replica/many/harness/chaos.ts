@@ -7,7 +7,10 @@ import { ClusterHistory } from "./pushed-states.ts";
 import { addressesOf, Querier } from "./querier.ts";
 import { SimulatedWorker } from "./simulated-worker.ts";
 
-/** Requests of all workers together, and right answers of each gateway that runs, until a fault has lasted long enough. */
+/**
+ * Requests of all workers together, and right answers of each gateway that runs, until a fault has lasted
+ * long enough.
+ */
 const REQUESTS = 12;
 const ANSWERS = 12;
 /** Longer than any lease must last without an engine. */
@@ -24,7 +27,10 @@ export interface ChaosOptions extends Omit<GatewaysOptions, "histories"> {
   readonly seed: number;
 }
 
-/** Gateways that share an engine, workers that push to any of them, and clients that ask each of them all the time. */
+/**
+ * Gateways that share an engine, workers that push to any of them, and clients that ask each of them all the
+ * time.
+ */
 export class Chaos {
   readonly gateways: Gateways;
   readonly histories: readonly ClusterHistory[];
@@ -105,7 +111,10 @@ export class Chaos {
     for (const worker of this.workers) worker.start();
   }
 
-  /** Stops changes, and waits until all gateways answer alike, from the newest states. @throws {Error} where they do not */
+  /**
+   * Stops changes, and waits until all gateways answer alike, from the newest states.
+   * @throws {Error} where they do not
+   */
   async settle(): Promise<void> {
     await Promise.all(this.workers.map((worker) => worker.settle()));
     await this.#converge();

@@ -53,8 +53,8 @@ function processFaults(member: Member): readonly Fault[] {
 }
 
 /**
- * Faults that are there at the same time: of one gateway or two a process or a link, and sometimes the engine. They are repaired in this order: a gateway needs the engine to
- * start.
+ * Faults that are there at the same time: of one gateway or two a process or a link, and sometimes the
+ * engine. They are repaired in this order: a gateway needs the engine to start.
  */
 export function chooseFaults(engine: Engine, gateways: Gateways, random: Random): readonly Fault[] {
   const { members } = gateways;

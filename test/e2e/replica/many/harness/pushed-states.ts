@@ -36,7 +36,10 @@ export class PushedState {
   }
 }
 
-/** All states of a simulated cluster. Its worker sends one request after the other, so gateways take them in this order. */
+/**
+ * All states of a simulated cluster. Its worker sends one request after the other, so gateways take them in
+ * this order.
+ */
 export class ClusterHistory {
   readonly clusterId: string;
   /** Its addresses are in `10.<number>.0.0/16`. */
@@ -64,7 +67,10 @@ export class ClusterHistory {
     return state;
   }
 
-  /** @param losses as it was when the request went out: what was acknowledged before the engine lost it may be gone */
+  /**
+   * @param losses as it was when the request went out: what was acknowledged before the engine lost it may be
+   * gone
+   */
   acknowledge(state: PushedState, losses: number): void {
     state.acknowledged();
     if (state.index > this.newest.index) this.newest = state;
@@ -95,8 +101,9 @@ export interface Floors {
 }
 
 /**
- * What a gateway may answer: of each cluster a state that it may have taken, none older than one that was acknowledged and that it acknowledged, or answered from before. Which newer states of
- * other gateways it has got is not known: that it gets them in the end is for the caller to check.
+ * What a gateway may answer: of each cluster a state that it may have taken, none older than one that was
+ * acknowledged and that it acknowledged, or answered from before. Which newer states of other gateways it has
+ * got is not known: that it gets them in the end is for the caller to check.
  */
 export class GatewayView {
   readonly #histories: readonly ClusterHistory[];
@@ -115,18 +122,27 @@ export class GatewayView {
     this.#floors = new Map(this.#histories.map((history) => [history, history.floor]));
   }
 
-  /** It acknowledged a state: queries that begin now are answered from it, or from a newer one. @param losses as for `ClusterHistory.acknowledge` */
+  /**
+   * It acknowledged a state: queries that begin now are answered from it, or from a newer one.
+   * @param losses as for `ClusterHistory.acknowledge`
+   */
   acknowledged(history: ClusterHistory, state: PushedState, losses: number): void {
     if (losses === history.losses) this.#raise(history, state.index);
   }
 
-  /** The engine loses something, at any time until `lost`: meanwhile a gateway may go back also from what it acknowledged, or answered from, since. */
+  /**
+   * The engine loses something, at any time until `lost`: meanwhile a gateway may go back also from what it
+   * acknowledged, or answered from, since.
+   */
   losing(): void {
     this.lost();
     this.#isLosing = true;
   }
 
-  /** The engine lost what it had stored: a gateway that runs may go back to any state before, until the next acknowledgement, but not to none. */
+  /**
+   * The engine lost what it had stored: a gateway that runs may go back to any state before, until the next
+   * acknowledgement, but not to none.
+   */
   lost(): void {
     this.#floors = new Map(this.#histories.map((history) => [history, FIRST]));
     this.#losses++;
@@ -143,7 +159,9 @@ export class GatewayView {
     return { of: new Map(this.#floors), losses: this.#losses };
   }
 
-  /** @returns what is wrong with an answer to a query that began with these floors; undefined if nothing is */
+  /**
+   * @returns what is wrong with an answer to a query that began with these floors; undefined if nothing is
+   */
   judge(floors: Floors, addresses: readonly string[]): string | undefined {
     const left = new Set(addresses);
     for (const history of this.#histories) {
@@ -166,7 +184,8 @@ export class GatewayView {
     const isEqual = (state: PushedState) => state.addresses.join() === text;
     for (let index = floor; index < states.length; index++) {
       if (!states[index]!.mayBeTaken || !isEqual(states[index]!)) continue;
-      // A state that is not acknowledged may be taken back: a gateway serves a small change while it is stored.
+      // A state that is not acknowledged may be taken back: a gateway serves a small change while it is
+      // stored.
       if (states[index]!.isAcknowledged && losses === this.#losses) this.#raise(history, index);
       return undefined;
     }

@@ -33,8 +33,8 @@ export interface WorkerOptions {
 }
 
 /**
- * A worker of a cluster that goes on changing. It pushes to one gateway of many with the real push protocol: deltas, a full push after 409, and to another gateway when
- * one is gone or cannot store.
+ * A worker of a cluster that goes on changing. It pushes to one gateway of many with the real push protocol:
+ * deltas, a full push after 409, and to another gateway when one is gone or cannot store.
  */
 export class SimulatedWorker {
   readonly history: ClusterHistory;
@@ -93,7 +93,8 @@ export class SimulatedWorker {
   }
 
   /**
-   * Stops changing, and pushes until a gateway has acknowledged the last state, and then a renewal of it, which shows that it is not lost.
+   * Stops changing, and pushes until a gateway has acknowledged the last state, and then a renewal of it,
+   * which shows that it is not lost.
    * @throws {Error} if none does within a generous time
    */
   async settle(): Promise<void> {
