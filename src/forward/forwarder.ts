@@ -20,6 +20,7 @@ import {
   type UpstreamLimits,
   type UpstreamReply,
 } from "./upstream-group.ts";
+import { WaitingQueries } from "./waiting-queries.ts";
 
 /**
  * A waiting client gets a stale answer after this time, in milliseconds (RFC 8767 section 5, client response
@@ -32,6 +33,12 @@ const CLIENT_RESPONSE_MILLISECONDS = 1800;
  */
 const RECHECK_MILLISECONDS = 30_000;
 
+/** What queries for one answer wait for. */
+interface Exchange {
+  readonly answer: Promise<CachedAnswer>;
+  readonly control: AbortController;
+}
+
 /** Answers from fresh cached answers of upstreams, else queries the upstreams. */
 export class Forwarder {
   readonly counters: ForwardCounters;
@@ -39,9 +46,8 @@ export class Forwarder {
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
   readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
-  readonly #running = new Map<string, Promise<CachedAnswer>>();
-  /** The start of each query that waits. */
-  readonly #inFlight = new Set<{ readonly askedAt: number }>();
+  readonly #exchanges = new Map<string, Exchange>();
+  readonly #waiting: WaitingQueries;
 
   constructor(parts: ForwarderDependencies) {
     const { settings, shared, counters = new ForwardCounters() } = parts;
@@ -52,6 +58,7 @@ export class Forwarder {
     // 2.5.4).
     const rate = { perSecond, burst, exempt, ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 20_000 };
     this.#clients = new ClientRate(rate, undefined, shared?.buckets);
+    this.#waiting = new WaitingQueries(settings.limits.queriesInFlight, shared?.queries);
     this.#upstreams = new UpstreamGroup(parts.upstreams, settings.limits, parts.onUpstreamChange, counters);
   }
 
@@ -86,31 +93,30 @@ export class Forwarder {
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const key = isOwnTarget ? `${cacheKey(query)}target` : cacheKey(query);
     const cache = this.#cacheOf(rule);
-    const runningKey = `${rule}\n${key}`;
     const now = performance.now();
     const kept = cache.get(key);
     if (kept?.isFreshAt(now)) return this.#give(message, query, kept, "hit");
     const stale = kept?.isStaleAt(now, this.#parts.settings.cache.staleSeconds * 1000) ? kept : undefined;
     if (stale !== undefined && this.#hasJustFailed(stale, now))
       return this.#give(message, query, stale, "stale");
-    const running = this.#parts.coalesce !== false ? this.#running.get(runningKey) : undefined;
-    const refused = this.#refuse(message, query, client);
-    if (refused !== undefined)
-      return stale === undefined ? refused() : this.#give(message, query, stale, "stale");
-    if (running !== undefined) void running.then(this.#takePlace());
-    const result = running === undefined ? "miss" : "coalesced";
-    const fetched =
-      running ??
-      this.#ask(
-        query,
-        isOwnTarget,
-        (answer, isSilence) => this.#keep(cache, key, answer, isSilence),
-        runningKey,
-      );
+    const exchangeKey = `${rule}\n${key}`;
+    const running = this.#parts.coalesce !== false ? this.#exchanges.get(exchangeKey) : undefined;
+    const control = running?.control ?? new AbortController();
+    // Before the place: it may be that of another client's query.
+    const retryAfter = this.#clients.take(client);
+    const free = retryAfter > 0 ? undefined : this.#waiting.take(control);
+    if (free === undefined)
+      return stale === undefined
+        ? this.#refuse(message, query, retryAfter)
+        : this.#give(message, query, stale, "stale");
+    const fetched = running?.answer ?? this.#ask(query, isOwnTarget, cache, key, exchangeKey, control);
+    void fetched.then(free);
     const own = message.slice();
-    if (stale === undefined) return fetched.then((answer) => this.#give(own, query, answer, result));
+    const result = () =>
+      control.signal.aborted ? "overloaded" : running === undefined ? "miss" : "coalesced";
+    if (stale === undefined) return fetched.then((answer) => this.#give(own, query, answer, result()));
     return this.#orStale(fetched, stale).then((answer) =>
-      this.#give(own, query, answer, answer === stale ? "stale" : result),
+      this.#give(own, query, answer, answer === stale ? "stale" : result()),
     );
   }
 
@@ -145,73 +151,46 @@ export class Forwarder {
   }
 
   /**
-   * If a query may not wait for upstreams, though the exchange may be that of another query: a function that
-   * makes the answer.
+   * The answer to a query that may not wait for upstreams.
+   * @param retryAfter seconds until its client may send one again; 0 if there is no place
    */
-  #refuse(message: Uint8Array, query: Query, client: string | undefined): (() => OutsideAnswer) | undefined {
-    const refusal = (result: ForwardResult, rcode: number, error: number, retryAfter?: number) => () => {
-      this.counters.results.hit(result);
-      const answer = answerWith(message, query, rcode, error);
-      return {
-        answer: { ...answer, bytes: withRecursion(answer.bytes) },
-        ...(retryAfter !== undefined && { retryAfter }),
-      };
-    };
-    if (this.#isFull()) return refusal("overloaded", ResponseCode.SERVFAIL, ExtendedError.OTHER);
-    const seconds = this.#clients.take(client);
-    if (seconds > 0) return refusal("limited", ResponseCode.REFUSED, ExtendedError.PROHIBITED, seconds);
-    return undefined;
-  }
-
-  #isFull(): boolean {
-    const { queriesInFlight, totalMilliseconds } = this.#parts.settings.limits;
-    const { shared } = this.#parts;
-    if (shared !== undefined) return shared.queries.total >= queriesInFlight;
-    if (this.#inFlight.size < queriesInFlight) return false;
-    // A host that ends a request may silently end its exchange.
-    const longAgo = performance.now() - 2 * totalMilliseconds;
-    for (const place of this.#inFlight) if (place.askedAt < longAgo) this.#inFlight.delete(place);
-    return this.#inFlight.size >= queriesInFlight;
-  }
-
-  /** Counts a query that waits. @returns ends that */
-  #takePlace(): () => void {
-    const place = { askedAt: performance.now() };
-    this.#inFlight.add(place);
-    // Threads that find the last place at the same time all take it.
-    this.#parts.shared?.queries.begin(Number.POSITIVE_INFINITY);
-    return () => {
-      this.#inFlight.delete(place);
-      this.#parts.shared?.queries.end();
+  #refuse(message: Uint8Array, query: Query, retryAfter: number): OutsideAnswer {
+    const isLimited = retryAfter > 0;
+    this.counters.results.hit(isLimited ? "limited" : "overloaded");
+    const answer = isLimited
+      ? answerWith(message, query, ResponseCode.REFUSED, ExtendedError.PROHIBITED)
+      : answerWith(message, query, ResponseCode.SERVFAIL, ExtendedError.OTHER);
+    return {
+      answer: { ...answer, bytes: withRecursion(answer.bytes) },
+      ...(isLimited && { retryAfter }),
     };
   }
 
-  /** @param keep gets the answer, and whether no upstream answered */
   #ask(
     query: Query,
     isOwnTarget: boolean,
-    keep: (answer: CachedAnswer, isSilence: boolean) => void,
-    runningKey: string,
+    cache: LRUCache<string, CachedAnswer>,
+    key: string,
+    exchangeKey: string,
+    control: AbortController,
   ): Promise<CachedAnswer> {
-    const free = this.#takePlace();
-    const fetched = this.#fetch(query, isOwnTarget).then((answer) => {
-      free();
-      this.#running.delete(runningKey);
-      const kept = answer ?? new CachedAnswer(undefined, this.#parts.settings.cache, performance.now());
-      keep(kept, answer === undefined);
-      return kept;
+    const answer = this.#fetch(query, isOwnTarget, control.signal).then((found) => {
+      this.#exchanges.delete(exchangeKey);
+      const given = found ?? new CachedAnswer(undefined, this.#parts.settings.cache, performance.now());
+      if (!control.signal.aborted) this.#keep(cache, key, given, found === undefined);
+      return given;
     });
-    this.#running.set(runningKey, fetched);
-    this.#parts.background?.(fetched);
-    return fetched;
+    this.#exchanges.set(exchangeKey, { answer, control });
+    this.#parts.background?.(answer);
+    return answer;
   }
 
   /**
    * The answer of an upstream; undefined if none answered, or if its answer cannot be used. Never rejects.
    */
-  async #fetch(query: Query, isOwnTarget: boolean): Promise<CachedAnswer | undefined> {
+  async #fetch(query: Query, isOwnTarget: boolean, signal: AbortSignal): Promise<CachedAnswer | undefined> {
     try {
-      const given = await this.#upstreams.ask(upstreamQuery(query));
+      const given = await this.#upstreams.ask(upstreamQuery(query), signal);
       const reply = given && this.#scrub(given, isOwnTarget);
       return reply && new CachedAnswer(reply, this.#parts.settings.cache, performance.now());
     } catch (error) {

@@ -19,6 +19,7 @@ import { CachedAnswer } from "./cached-answer.ts";
 import { scrubAnswer } from "./scrub.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamGroup, type UpstreamLimits, type UpstreamReply } from "./upstream-group.ts";
+import { WaitingQueries } from "./waiting-queries.ts";
 
 /** A registered stub zone: a federation's name and its name servers. */
 export interface StubRegistration {
@@ -80,11 +81,17 @@ export class TooManyFederations extends Error {
 /** TTL bounds, the same as for other forwarded names. */
 const TTL_BOUNDS = { minimumTtlSeconds: 0, maximumTtlSeconds: 86_400, maximumNegativeTtlSeconds: 3600 };
 
+/** What equal queries wait for. */
+interface Exchange {
+  readonly answer: Promise<CachedAnswer | undefined>;
+  readonly control: AbortController;
+}
+
 interface StubZone {
   readonly registration: StubRegistration;
   readonly servers: UpstreamGroup;
   /** Exchanges in progress by the query's bytes: equal queries share one exchange. */
-  readonly running: Map<string, Promise<CachedAnswer | undefined>>;
+  readonly running: Map<string, Exchange>;
 }
 
 /**
@@ -99,11 +106,13 @@ export class StubZones {
   /** The zones of federations and the gateway's own. */
   readonly #allZones: readonly ZoneName[];
   readonly #stubs = new Map<string, StubZone>();
+  readonly #waiting: WaitingQueries;
   #lastChange: Promise<unknown> = Promise.resolve();
 
   private constructor(dependencies: StubZonesDependencies) {
     this.zones = dependencies.zones;
     this.#dependencies = dependencies;
+    this.#waiting = new WaitingQueries(dependencies.limits.queriesInFlight, dependencies.queries);
     this.#zones = dependencies.zones.map(parseZoneName);
     this.#allZones = [...this.#zones, ...dependencies.ownZones.map(parseZoneName)];
   }
@@ -196,16 +205,19 @@ export class StubZones {
       answer: answerWith(own, query, ResponseCode.SERVFAIL, error),
       outcome,
     });
-    const { queries, limits } = this.#dependencies;
-    // A federation whose name servers are silent leaves places to others.
-    if (stub.running.size > limits.queriesInFlight / 2 || !queries.begin(limits.queriesInFlight))
-      return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
-    return this.#ask(stub, own, view)
+    const sent = this.#queryFor(own, view);
+    const key = String.fromCharCode(...sent);
+    const running = stub.running.get(key);
+    const control = running?.control ?? new AbortController();
+    const free = this.#waiting.take(control);
+    if (free === undefined) return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
+    return (running?.answer ?? this.#ask(stub, sent, key, control))
       .then((answer): ForwardedAnswer => {
+        if (control.signal.aborted) return fail(ExtendedError.OTHER, "overloaded");
         if (answer === undefined) return fail(ExtendedError.NO_REACHABLE_AUTHORITY, "unreachable");
         return { answer: answer.relay(own, query), outcome: "answered" };
       })
-      .finally(() => queries.end());
+      .finally(free);
   }
 
   /** Changes NXDOMAIN for an ancestor of registered federations to NODATA (RFC 8020 section 2). */
@@ -224,11 +236,8 @@ export class StubZones {
     for (const { servers } of this.#stubs.values()) servers.close();
   }
 
-  async #ask(
-    stub: StubZone,
-    message: Uint8Array,
-    view: string | undefined,
-  ): Promise<CachedAnswer | undefined> {
+  /** The query to a name server, with ID 0. */
+  #queryFor(message: Uint8Array, view: string | undefined): Uint8Array {
     const { optionCode, self } = this.#dependencies;
     const query = withSourceCluster(message, optionCode, view ?? self);
     query[0] = 0;
@@ -236,15 +245,16 @@ export class StubZones {
     // Of the flags only RD and CD are for the name server.
     query[2] = query[2]! & 0x01;
     query[3] = query[3]! & 0x10;
-    const key = String.fromCharCode(...query);
-    const running = stub.running.get(key);
-    if (running !== undefined) return running;
-    const exchange = stub.servers
-      .ask(query)
+    return query;
+  }
+
+  #ask(stub: StubZone, query: Uint8Array, key: string, control: AbortController): Exchange["answer"] {
+    const answer = stub.servers
+      .ask(query, control.signal)
       .then((reply) => reply && this.#scrub(stub, reply))
       .finally(() => stub.running.delete(key));
-    stub.running.set(key, exchange);
-    return exchange;
+    stub.running.set(key, { answer, control });
+    return answer;
   }
 
   /**

@@ -88,8 +88,9 @@ export class UpstreamGroup {
    * Tries name servers until one returns a conclusive answer: records, NODATA, NXDOMAIN, or a final error. If
    * none does, the first other answer (such as REFUSED) counts; undefined if none answered in time.
    * @param query ID 0, one question
+   * @param signal ends the attempt like the time for all of them
    */
-  ask(query: Uint8Array): Promise<UpstreamReply | undefined> {
+  ask(query: Uint8Array, signal?: AbortSignal): Promise<UpstreamReply | undefined> {
     const { totalMilliseconds, hedgeMilliseconds = 0, answerBytes = MAX_MESSAGE_BYTES } = this.#limits;
     const waiting = this.#health.inOrder();
     const attempt: Attempt = { query, running: new Set(), isLate: false };
@@ -98,12 +99,16 @@ export class UpstreamGroup {
       let lame: UpstreamReply | undefined;
       let isOver = false;
       let hedge: ReturnType<typeof setTimeout> | undefined;
-      const total = setTimeout(() => {
+      const giveUp = (reason: unknown) => {
         attempt.isLate = true;
         end(lame);
-        for (const controller of attempt.running)
-          controller.abort(new Error(`there was no answer within ${totalMilliseconds} ms`));
-      }, totalMilliseconds);
+        for (const controller of attempt.running) controller.abort(reason);
+      };
+      const total = setTimeout(
+        () => giveUp(new Error(`there was no answer within ${totalMilliseconds} ms`)),
+        totalMilliseconds,
+      );
+      signal?.addEventListener("abort", () => giveUp(signal.reason), { once: true });
       const end = (reply: UpstreamReply | undefined) => {
         isOver = true;
         clearTimeout(hedge);

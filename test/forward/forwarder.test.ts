@@ -233,23 +233,35 @@ describe("queries that wait", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("are bounded: SERVFAIL, Extended DNS Error 0; places that were never freed are reused", async () => {
-    const forgotten: Handler = () => new Promise(() => {});
+  it("are bounded: SERVFAIL with Extended DNS Error 0 for a newer one, until the oldest has waited 0.2 s and gets it", async () => {
     const { ask, clock, counted, asked } = fakeForwarder(
-      { one: forgotten },
+      { one: () => new Promise(() => {}) },
       { limits: { queriesInFlight: 2 } },
     );
     const query = (index: number) => queryFor(`name-${index}.example.com`, withEdns);
-    void ask(query(1));
-    void ask(query(2));
+    const oldest = [ask(query(1)), ask(query(1))];
     const refused = atOnce(ask(query(3)));
     expect(refused.answer.outcome).toBe("servfail");
     expect([errors(refused), refused.retryAfter]).toEqual([[0], undefined]);
-    expect(counted()).toEqual({ overloaded: 1 });
     expect(atOnce(ask(query(1))).answer.outcome).toBe("servfail");
-    clock.stall(10_001);
+    await clock.advance(200);
     expect(ask(query(3))).toBeInstanceOf(Promise);
+    expect((await Promise.all(oldest)).map(({ answer }) => answer.outcome)).toEqual(["servfail", "servfail"]);
+    expect(counted()).toEqual({ overloaded: 4 });
+    // It is no failure of that name: nothing is kept.
+    expect(ask(query(1))).toBeInstanceOf(Promise);
     expect(asked).toHaveLength(3);
+  });
+
+  it("of a client above its rate take no place from others", async () => {
+    const { ask, clock } = fakeForwarder(
+      { one: () => new Promise(() => {}) },
+      { limits: { queriesInFlight: 1 }, clients: { queriesPerSecond: 1, burst: 1 } },
+    );
+    const first = ask(QUERY, "192.0.2.1");
+    await clock.advance(900);
+    expect(atOnce(ask(queryFor("other.example.com"), "192.0.2.1")).retryAfter).toBe(1);
+    expect(await Promise.race([first, Promise.resolve("waits")])).toBe("waits");
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TooManyFederations } from "../../src/forward/stub-zones.ts";
 import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
 import { optRecord } from "../dns/opt-record.ts";
-import { soaRecord, withEdns } from "./fake-forwarder.ts";
+import { followedClock, soaRecord, withEdns } from "./fake-forwarder.ts";
 import {
   addressOf,
   answerTo,
@@ -150,11 +150,20 @@ describe("what a name server is sent", () => {
   });
 });
 
-it("a federation whose name servers are silent leaves half of the places to others", async () => {
-  const { stubs } = await registered({ one: silent }, { limits: { queriesInFlight: 4 } });
-  const waiting = [1, 2, 3].map((index) => stubs.forward(queryFor(`n${index}.${NAME}`), undefined));
-  expect((await stubs.forward(queryFor(`n4.${NAME}`), undefined))?.outcome).toBe("overloaded");
-  expect((await Promise.all(waiting)).map((one) => one?.outcome)).toEqual(Array(3).fill("unreachable"));
+it("a query to silent name servers leaves its place to a newer one after 0.2 s", async () => {
+  const clock = followedClock();
+  const { stubs } = await registered(
+    { one: silent },
+    { limits: { queriesInFlight: 2, serverMilliseconds: 3000 } },
+  );
+  const forward = (label: string) => stubs.forward(queryFor(`${label}.${NAME}`), undefined);
+  const [oldest] = [forward("n1"), forward("n2")];
+  expect((await forward("n3"))?.outcome).toBe("overloaded");
+  await clock.advance(200);
+  const newest = forward("n3");
+  expect((await oldest)?.outcome).toBe("overloaded");
+  await clock.advance(5000);
+  expect((await newest)?.outcome).toBe("unreachable");
 });
 
 describe("a record that a name server has no authority for", () => {
