@@ -34,7 +34,7 @@ const users: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   "an upstream behind DNS over HTTPS": async () => {
     const upstream = createDohUpstream("one", url, {
-      ca: servers.authority,
+      ca: () => servers.authority,
       token: () => undefined,
       timeout: 3000,
     });

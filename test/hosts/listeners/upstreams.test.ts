@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -14,6 +14,7 @@ import { createPlainUpstream, exchangeUdp } from "../../../src/hosts/node/upstre
 import { DEADLINE } from "../../deadline.ts";
 import { folderOfTests } from "../../folders.ts";
 import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
+import { makeAuthority } from "../client-certificates.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { type Say, startDnsServer } from "./dns-server.ts";
 
@@ -222,10 +223,10 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     silent.close();
   });
 
-  it("goes on over a new connection where one is dead without a sign, as behind a firewall that forgot it", async () => {
-    respond = answering;
+  /** Something between an upstream and the server that can forget connections, or cut them off. */
+  async function startFirewall() {
     const clients: Socket[] = [];
-    const frozen = new Set<Socket>();
+    const forgotten = new Set<Socket>();
     const firewall = createServer((client) => {
       clients.push(client);
       const behind = connect(server.port, "127.0.0.1");
@@ -234,24 +235,29 @@ describe("DNS over HTTPS (RFC 8484)", () => {
         [behind, client],
       ] as const)
         from
-          .on("data", (bytes) => void (frozen.has(client) || to.write(bytes)))
+          .on("data", (bytes) => void (forgotten.has(client) || to.write(bytes)))
           .on("error", () => {})
           .on("close", () => to.destroy());
     });
     firewall.listen(0, "127.0.0.1");
     await once(firewall, "listening");
     onTestFinished(() => void firewall.close());
-    const { port } = firewall.address() as AddressInfo;
-    const url = `https://127.0.0.1:${port}`;
+    const url = `https://127.0.0.1:${(firewall.address() as AddressInfo).port}`;
     const open = await openConnector(
       { upstreams: [{ origin: url, caFile }], serverMilliseconds: 1000 },
       new WatchedFiles(),
     );
     const upstream = open(`${url}/dns-query`);
     onTestFinished(() => upstream.close());
+    return { upstream, clients, forgotten };
+  }
+
+  it("goes on over a new connection where one is dead without a sign, as behind a firewall that forgot it", async () => {
+    respond = answering;
+    const { upstream, clients, forgotten } = await startFirewall();
     const exchange = () => upstream.exchange(query, AbortSignal.timeout(1000));
     await exchange();
-    for (const client of clients) frozen.add(client);
+    for (const client of clients) forgotten.add(client);
     // Queries never pause: a connection without any ends by itself.
     const answers = async () =>
       Promise.any([exchange(), exchange()]).then(
@@ -260,6 +266,37 @@ describe("DNS over HTTPS (RFC 8484)", () => {
       );
     await expect.poll(answers, { timeout: DEADLINE, interval: 0 }).toBe(true);
     expect(clients).toHaveLength(2);
+  });
+
+  it("sends a query again whose connection was closed without an answer, once", async () => {
+    const { upstream, clients } = await startFirewall();
+    const cutOff = () => {
+      for (const client of clients) client.destroy();
+      return new Promise<Response>(() => {});
+    };
+    respond = () => {
+      respond = answering;
+      return cutOff();
+    };
+    expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))).toBeDefined();
+    respond = cutOff;
+    await expect(upstream.exchange(query, patient())).rejects.toThrow();
+    expect(requests).toHaveLength(4);
+  });
+
+  it("trusts a replaced certificate of an upstream without a restart", async () => {
+    const replaced = join(folder, "replaced.crt");
+    const other = await makeAuthority("other");
+    writeFileSync(replaced, other.cert);
+    const files = new WatchedFiles();
+    const open = await connectorTo([{ origin: origin(), caFile: replaced }], files);
+    const upstream = open(`${origin()}/dns-query`);
+    onTestFinished(() => upstream.close());
+    respond = answering;
+    await expect(upstream.exchange(query, patient())).rejects.toThrow(/self-signed|certificate/i);
+    writeFileSync(replaced, readFileSync(caFile));
+    await files.refresh();
+    expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))).toBeDefined();
   });
 
   it("names a file that cannot be read", async () => {

@@ -14,9 +14,17 @@ async function openAccess(
   { caFile, tokenFile }: { caFile?: string | undefined; tokenFile?: string | undefined },
 ) {
   return {
-    ca: caFile === undefined ? undefined : await readCertificates(caFile),
+    ca: await watchCertificates(caFile, files),
     token: await watchToken(tokenFile, files),
   };
+}
+
+async function watchCertificates(file: string | undefined, files: WatchedFiles) {
+  if (file === undefined) return () => undefined;
+  return files.watch(
+    () => readCertificates(file),
+    (pem) => pem,
+  );
 }
 
 /**
@@ -63,7 +71,7 @@ export async function openConnector(
     const place = parseNameserver(nameserver);
     if (place === undefined) throw new UsageError(`${JSON.stringify(nameserver)} is not a name server`);
     if (place.kind === "plain") return createPlainUpstream(nameserver, place);
-    const none = { ca: undefined, token: () => undefined };
+    const none = { ca: () => undefined, token: () => undefined };
     return createDohUpstream(nameserver, place.url, {
       ...(byOrigin.get(place.url.origin) ?? none),
       timeout,

@@ -6,8 +6,8 @@ import { DNS_MESSAGE, essence } from "../../../http/messages/fields.ts";
 
 /** The options for one DNS resource. */
 interface DohAccess {
-  /** PEM certificates to trust instead of the system's. */
-  readonly ca?: string | undefined;
+  /** PEM certificates to trust instead of the system's; undefined for those. */
+  readonly ca: () => string | undefined;
   /** The bearer token of the cluster; undefined for none. */
   readonly token: () => string | undefined;
   /** Addresses of the URL's host. Default: the system looks them up. */
@@ -26,14 +26,26 @@ const CONNECT_TIMEOUT = 5000;
  */
 const SILENCE = 0.8;
 
+/** What undici and the system report of a connection that the server closed. */
+const CLOSED: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "UND_ERR_INFO", "ECONNRESET", "EPIPE"]);
+
 /** A name server behind DNS over HTTPS (RFC 8484): POST over kept-alive connections. */
 export function createDohUpstream(nameserver: string, url: URL, access: DohAccess): Upstream {
-  let opened: Promise<Dispatcher> | undefined;
-  const exchange = async (query: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
-    opened ??= open(url, access);
-    const pool = await opened;
+  let opened: { readonly ca: string | undefined; readonly pool: Promise<Dispatcher> } | undefined;
+  const close = () => {
+    opened?.pool.then((pool) => pool.close()).catch(() => {});
+  };
+  const openPool = () => {
+    const ca = access.ca();
+    if (opened !== undefined && opened.ca === ca) return opened.pool;
+    close();
+    opened = { ca, pool: open(url, access, ca) };
+    return opened.pool;
+  };
+  const post = async (query: Uint8Array, signal: AbortSignal) => {
+    const pool = await openPool();
     const token = access.token();
-    const { statusCode, headers, body } = await pool.request({
+    return pool.request({
       origin: url.origin,
       method: "POST",
       path: url.pathname + url.search,
@@ -45,6 +57,14 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
       body: query,
       signal,
     });
+  };
+  const exchange = async (query: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+    // A server that restarts closes kept connections, also while a query is on its way. A query is
+    // idempotent.
+    const { statusCode, headers, body } = await post(query, signal).catch((error) => {
+      if (!CLOSED.has(error.code)) throw error;
+      return post(query, signal);
+    });
     const type = essence(String(headers["content-type"] ?? ""));
     if (statusCode !== 200 || type !== DNS_MESSAGE) {
       await body.dump({ limit: MOST_ANSWER_BYTES }).catch(() => {});
@@ -54,17 +74,15 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
     if (answer === undefined) throw new Error("its answer is longer than a DNS message");
     return withoutAge(answer, String(headers.age ?? ""));
   };
-  return {
-    nameserver,
-    exchange,
-    close: () => {
-      opened?.then((pool) => pool.close()).catch(() => {});
-    },
-  };
+  return { nameserver, exchange, close };
 }
 
 /** Most gateways ask no name server over HTTPS; undici takes 90 ms of CPU time to load, in each thread. */
-async function open(url: URL, { ca, addresses = [], timeout }: DohAccess): Promise<Dispatcher> {
+async function open(
+  url: URL,
+  { addresses = [], timeout }: DohAccess,
+  ca: string | undefined,
+): Promise<Dispatcher> {
   const { openDispatcher } = await import("../../../outgoing/dispatcher.ts");
   return openDispatcher(url, {
     connections: CONNECTIONS,
