@@ -36,11 +36,11 @@ const workerComponents: Record<string, Record<string, string>> = {
 };
 const worker = { gateway: `https://${HOST}`, clusterId: "east" };
 
-/** Every set of these names, the empty one first. */
+/** The sets of these names that have at most two of them, or all but at most one; the empty one first. */
 function combinations(names: readonly string[]): string[][] {
   const sets: string[][] = [[]];
   for (const name of names) sets.push(...sets.map((set) => [...set, name]));
-  return sets;
+  return sets.filter(({ length }) => length <= 2 || length >= names.length - 1);
 }
 
 function valuesOf(components: Record<string, Record<string, string>>, chosen: readonly string[]) {
@@ -94,7 +94,7 @@ interface Both {
 }
 
 const built: Both[] = [];
-/** Every combination of components, built once. */
+/** Each component alone, beside each other one, and in the sets that lack none or one; built once. */
 function all(): readonly Both[] {
   if (built.length > 0) return built;
   for (const chosen of combinations(Object.keys(gatewayComponents)))
@@ -144,8 +144,8 @@ describe("the charts equal the kustomize bases", () => {
     expect(comparable(byHelm)).toEqual(comparable(workerOverlay(["openshift"])));
   });
 
-  test("with every combination of components", () => {
-    expect(all()).toHaveLength(2 ** 7 + 2 ** 6);
+  test("with each component, each pair of them, all of them, and all but one", () => {
+    expect(all()).toHaveLength(37 + 29);
     for (const { name, byKustomize, byHelm } of all())
       expect.soft(comparable(byHelm), name).toEqual(comparable(byKustomize));
   });
@@ -440,7 +440,7 @@ describe("a real API server with the CRDs of cert-manager, Gateway API and the P
     return kubectl("apply", "--dry-run=server", "--validate=strict", "--filename", file);
   };
 
-  test("takes every object of every combination", async () => {
+  test("takes every object of these combinations", async () => {
     const distinct = new Map(objectsOfAll().map((object) => [JSON.stringify(object), object]));
     expect(distinct.size).toBeGreaterThan(40);
     const applied = await dryRun([...distinct.values()]);
