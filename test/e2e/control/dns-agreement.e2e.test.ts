@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import { exported, world } from "../commands/exported.ts";
-import { askCoreDns } from "../coredns/comparison/ask-coredns.ts";
-import { askGateway } from "../coredns/comparison/ask-gateway.ts";
+import { ask, viewListeners } from "../coredns/comparison/ask.ts";
 import { Evidence } from "../coredns/comparison/comparison.ts";
 import { inParallel } from "../coredns/comparison/in-parallel.ts";
 import { judge } from "../coredns/comparison/judge.ts";
@@ -34,6 +33,8 @@ const THEIRS = { name: "theirs", ip: "10.200.0.9" };
 
 let clusters: SyncedClusters<"a" | "b">;
 let coredns: CoreDns;
+/** Where the gateway answers as b's clients are answered. */
+let viewPort: number;
 
 /**
  * Services of cluster a: with cluster IPs and headless, one port or two, endpoints of one family or both,
@@ -108,6 +109,8 @@ async function readFixture(admin: ApiClient): Promise<Fixture> {
 }
 
 beforeAll(async () => {
+  const { ports, config } = await viewListeners(["b"]);
+  viewPort = ports.get("b")!;
   clusters = await startSyncedClusters(
     ["a", "b"],
     async ({ a, b }) => {
@@ -127,7 +130,7 @@ beforeAll(async () => {
         }),
       );
     },
-    { control: true, gateway: { speaksFor: { b: "*" } } },
+    { control: true, gateway: { speaksFor: { b: "*" }, config } },
   );
   coredns = await startCoreDns([kubernetesPlugin({ kubeconfig: clusters.servers.b.kubeconfig() })]);
 });
@@ -162,12 +165,8 @@ test("CoreDNS in cluster b answers services of cluster a from the control plane'
     ({ name, type }) => ["A", "AAAA", "SRV", "TXT"].includes(type) && !name.toLowerCase().endsWith(".arpa"),
   );
   await eventually(async () => {
-    const theirs = await askCoreDns(coredns.port, questions);
-    const ours = await askGateway(
-      `${clusters.gateway.url}/clusters/b/dns-query`,
-      clusters.gateway.ca,
-      questions,
-    );
+    const theirs = await ask(coredns.port, questions);
+    const ours = await ask(viewPort, questions);
     const { problems, same, compared } = judge(
       new Evidence(questions, theirs, ours, placesIn(fixture)),
       differences,

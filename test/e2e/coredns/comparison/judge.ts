@@ -1,4 +1,5 @@
-import type { Difference } from "../differences/difference.ts";
+import { expect } from "vitest";
+import { type Difference, summarize } from "../differences/difference.ts";
 import type { NamePlace, Place } from "../place.ts";
 import type { Question } from "../questions.ts";
 import { differ, Evidence, type Pair } from "./comparison.ts";
@@ -87,4 +88,16 @@ export function unnoticedChanges<Where extends NamePlace>(
   );
   const noticed = new Set(judge(broken, differences).problems.map(({ question }) => question));
   return pairs.filter(isChanged).flatMap(({ question }) => (noticed.has(question) ? [] : question));
+}
+
+/** Expects that the examples of the differences got the answers that they have. */
+export function expectExamples<Listed extends Pick<Difference, "id" | "example">>(
+  differences: readonly Listed[],
+  evidenceFor: (difference: Listed) => Evidence<NamePlace>,
+): void {
+  const found = differences.map((one) => {
+    const { coredns, ours } = evidenceFor(one).pairFor(one.example.question) ?? {};
+    return { id: one.id, coredns: coredns && summarize(coredns), ours: ours && summarize(ours) };
+  });
+  expect(found).toEqual(differences.map(({ id, example: { coredns, ours } }) => ({ id, coredns, ours })));
 }
