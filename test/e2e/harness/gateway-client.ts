@@ -41,10 +41,18 @@ export interface GatewayClient {
   lookup(name: string, type: RecordType, options?: AskOptions): Promise<Lookup>;
   /** The JSON form, by `/resolve`. */
   json(name: string, type: string, options?: AskOptions): Promise<Record<string, unknown>>;
-  /** Any request to the gateway; a status other than 2xx is not an error. */
+  /**
+   * Any request to the gateway; a status other than 2xx is not an error. It has a connection of its own
+   * unless a `dispatcher` has one.
+   */
   http(
     path: string,
-    options?: { method?: string; headers?: Record<string, string>; body?: string | Buffer },
+    options?: {
+      method?: string;
+      headers?: Record<string, string>;
+      body?: string | Buffer;
+      dispatcher?: Dispatcher;
+    },
   ): Promise<HttpAnswer>;
   /** Pushes a whole snapshot, by default with the cluster's own token. */
   push(
@@ -64,19 +72,20 @@ export function gatewayClient(
   readCa: () => string,
   tokenFileFor: (clusterId: string) => string,
 ): GatewayClient {
-  const http: GatewayClient["http"] = async (path, { method = "GET", headers = {}, body } = {}) => {
-    const dispatcher = new Agent({ connect: { ca: readCa(), timeout: DEADLINE } });
+  const http: GatewayClient["http"] = async (path, options = {}) => {
+    const { method = "GET", headers = {}, body, dispatcher } = options;
+    const own = dispatcher ?? new Agent({ connect: { ca: readCa(), timeout: DEADLINE } });
     try {
       const answer = await request(url + path, {
         method: method as Dispatcher.HttpMethod,
-        dispatcher,
+        dispatcher: own,
         headers,
         body: body ?? null,
       });
       const text = await answer.body.text();
       return { status: answer.statusCode, headers: answer.headers, text, json: () => JSON.parse(text) };
     } finally {
-      await dispatcher.destroy();
+      if (own !== dispatcher) await own.destroy();
     }
   };
   const query: GatewayClient["query"] = (name, type, { view, method = "POST" } = {}) => {

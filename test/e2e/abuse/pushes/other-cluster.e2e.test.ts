@@ -62,28 +62,34 @@ describe("a cluster's credential on every route for another cluster", () => {
     const own = { authorization: `Bearer ${gateway.tokenFor("east")}` };
     expect(await send(own, "PUT", "/api/v1/clusters/east/snapshot", "east")).toBe(200);
   });
-  afterAll(() => gateway?.stop());
+  afterAll(async () => {
+    await Promise.all([...agents.values()].map((agent) => agent.destroy()));
+    await gateway?.stop();
+  });
 
-  /** One request over a connection of its own kind of client. @param about whose snapshot its body is */
+  /** The connections of clients with each certificate, and without one. */
+  const agents = new Map<PemPair | undefined, Agent>();
+  const agentOf = (certificate: PemPair | undefined) => {
+    const agent = agents.get(certificate) ?? new Agent({ connect: { ca: gateway.ca, ...certificate } });
+    agents.set(certificate, agent);
+    return agent;
+  };
+
+  /** One request. @param about whose snapshot its body is */
   async function send(who: Shown, method: string, path: string, about: string): Promise<number> {
     const { authorization, certificate } = who;
-    const dispatcher = new Agent({ connect: { ca: gateway.ca, ...certificate } });
     const sends = method !== "GET" && method !== "HEAD";
-    try {
-      const { statusCode, body } = await request(gateway.url + path, {
-        method: method as Dispatcher.HttpMethod,
-        dispatcher,
-        headers: {
-          "content-type": LINES_TYPE,
-          ...(authorization !== undefined && { authorization }),
-        },
-        body: sends ? snapshotBody(shopSnapshot(about, 3)) : null,
-      });
-      await body.dump();
-      return statusCode;
-    } finally {
-      await dispatcher.destroy();
-    }
+    const { statusCode, body } = await request(gateway.url + path, {
+      method: method as Dispatcher.HttpMethod,
+      dispatcher: agentOf(certificate),
+      headers: {
+        "content-type": LINES_TYPE,
+        ...(authorization !== undefined && { authorization }),
+      },
+      body: sends ? snapshotBody(shopSnapshot(about, 3)) : null,
+    });
+    await body.dump();
+    return statusCode;
   }
 
   const status = () => gateway.clusterStatus("east");

@@ -5,7 +5,8 @@ const SHORTEST_PART = 20;
 
 /** Named secrets, and the search for them in the output of a process. */
 export class Canaries {
-  readonly #secrets = new Map<string, string>();
+  /** The forms of each secret. */
+  readonly #secrets = new Map<string, [name: string, form: string][]>();
 
   /** Makes a secret of the length of our tokens. */
   make(name: string): string {
@@ -14,16 +15,14 @@ export class Canaries {
 
   /** Takes a secret up. */
   add(name: string, secret: string): string {
-    this.#secrets.set(name, secret);
+    this.#secrets.set(name, formsOf(secret));
     return secret;
   }
 
   /** The names of the secrets in a text, with their form and place. */
   foundIn(place: string, text: string): string[] {
-    return [...this.#secrets].flatMap(([name, secret]) =>
-      formsOf(secret)
-        .filter(([, form]) => text.includes(form))
-        .map(([form]) => `${name}, ${form}, in ${place}`),
+    return [...this.#secrets].flatMap(([name, forms]) =>
+      forms.filter(([, form]) => text.includes(form)).map(([form]) => `${name}, ${form}, in ${place}`),
     );
   }
 }

@@ -1,17 +1,29 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { runCli } from "../../harness/cli.ts";
+import { pathToFileURL } from "node:url";
+import { beforeAll, describe, expect, test } from "vitest";
+import { checkout, runProgram } from "../../harness/cli.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { Canaries } from "./canaries.ts";
 
 const canaries = new Canaries();
 const folder = temporaryFolder("misplaced-secrets");
+let files = 0;
 const file = (name: string, text: string) => {
-  writeFileSync(join(folder, name), text, { mode: 0o600 });
-  return join(folder, name);
+  const path = join(folder, `${++files}-${name}`);
+  writeFileSync(path, text, { mode: 0o600 });
+  return path;
 };
+const END = "== end of a command with ";
+/** Runs commands one after the other in one process, and writes `END` and the exit code behind each. */
+const PROGRAM = `
+import { run } from ${JSON.stringify(pathToFileURL(join(checkout, "src/hosts/cli/program.ts")))};
+const [out, err] = [process.stdout, process.stderr].map((stream) => (line) => stream.write(line + "\\n"));
+for (const args of JSON.parse(process.argv[2])) {
+  const code = await run(["node", "clusterset-doh", ...args], { out, err });
+  for (const write of [out, err]) write(${JSON.stringify(END)} + code);
+}`;
 
 test.each<[string, (secret: string) => string]>([
   ["unchanged", (secret) => secret],
@@ -83,12 +95,26 @@ describe("a configuration with a secret in the wrong place is rejected without p
     ["a file with a tab", (secret) => `push:\n\ttokenSha256: ${secret}\n`],
     ["a file with a key twice", (secret) => `publicUrl: ${secret}\npublicUrl: ${secret}\n`],
   ];
-  test.each(wrong)("%s", async (title, config) => {
-    const written = config(canaries.make(title));
-    const path = file("config.yaml", typeof written === "string" ? written : JSON.stringify(written));
-    const args = ["serve", "--config", path, "--listen", "127.0.0.1:0", "--state-dir", join(folder, "state")];
-    const { code, stdout, stderr } = await runCli([...args, "--log-level", "debug"]);
-    expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(/\S/)]);
-    expect(canaries.foundIn(title, stderr)).toEqual([]);
+  let printed: Record<"stdout" | "stderr", string[]>;
+  beforeAll(async () => {
+    const commands = wrong.map(([title, config]) => {
+      const written = config(canaries.make(title));
+      const path = file("config.yaml", typeof written === "string" ? written : JSON.stringify(written));
+      const more = ["--listen", "127.0.0.1:0", "--state-dir", join(folder, "state"), "--log-level", "debug"];
+      return ["serve", "--config", path, ...more];
+    });
+    const args = [file("commands.mjs", PROGRAM), JSON.stringify(commands)];
+    const { stdout, stderr } = await runProgram(process.execPath, args);
+    printed = { stdout: stdout.split(`${END}2\n`), stderr: stderr.split(`${END}2\n`) };
+  });
+
+  test.each(wrong.map(([title], index) => [title, index] as const))("%s", (title, index) => {
+    expect([printed.stdout[index], printed.stderr[index]]).toEqual(["", expect.stringMatching(/\S/)]);
+    expect(canaries.foundIn(title, printed.stderr[index]!)).toEqual([]);
+  });
+
+  test("each ends with 2", () => {
+    for (const parts of Object.values(printed))
+      expect([parts.length, parts.at(-1)]).toEqual([wrong.length + 1, ""]);
   });
 });

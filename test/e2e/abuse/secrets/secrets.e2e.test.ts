@@ -2,6 +2,7 @@ import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { generateKeyPair, SignJWT } from "jose";
+import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pushed } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
@@ -23,6 +24,8 @@ describe("secrets of a gateway at the log level debug", () => {
   const folder = temporaryFolder("secrets");
   const leaks: string[] = [];
   let gateway: GatewayProcess;
+  /** Its connections are kept: the gateway is asked thousands of times. */
+  let kept: Agent;
   let routes: Route[];
   const file = (name: string, secret: string) => {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
@@ -50,6 +53,7 @@ describe("secrets of a gateway at the log level debug", () => {
         },
       },
     });
+    kept = new Agent({ connect: { ca: gateway.ca } });
     for (const id of ["east", "west"]) canaries.add(`push token of ${id}`, gateway.tokenFor(id));
     const key = readFileSync(join(gateway.stateDir, "tls/self-signed.key"), "utf8");
     canaries.add("private key", key.split("\n")[1]!);
@@ -73,7 +77,10 @@ describe("secrets of a gateway at the log level debug", () => {
       ).status,
     ).toBe(200);
   });
-  afterAll(() => gateway?.stop());
+  afterAll(async () => {
+    await kept?.destroy();
+    await gateway?.stop();
+  });
   let oidc: string;
 
   /** A request, whose answer is searched. */
@@ -82,9 +89,8 @@ describe("secrets of a gateway at the log level debug", () => {
       ...(path.includes("dns=") && MESSAGE),
       ...(authorization !== undefined && { authorization }),
     };
-    const answer = await (json === undefined
-      ? gateway.http(path, { method, headers })
-      : gateway.http(...pushed(method, path, json, headers)));
+    const [, sent] = json === undefined ? [path, { method, headers }] : pushed(method, path, json, headers);
+    const answer = await gateway.http(path, { ...sent, dispatcher: kept });
     const reported = `${JSON.stringify(answer.headers)}\n${answer.text}`;
     leaks.push(...canaries.foundIn(`${method} ${path}: ${answer.status}`, reported));
     return answer;
