@@ -2,7 +2,9 @@ import type { RecordType } from "dns-packet";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../harness/answers.ts";
 import { shorten } from "../../harness/gateway-client.ts";
+import { certificateFor } from "../../servers/certificate.ts";
 import { queryTcp, queryUdp } from "../../servers/dns.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { waitFor } from "../../servers/wait.ts";
 import {
   BIG,
@@ -22,12 +24,6 @@ import {
   startResolver,
 } from "./resolver.ts";
 
-let listening: ListeningGateway;
-beforeAll(async () => {
-  listening = await startListeningGateway({ config: { ttlSeconds: 1 } });
-});
-afterAll(() => listening?.gateway.stop());
-
 /** The last column: by what the queries come to the gateway. */
 const resolvers = [
   ["CoreDNS", "plain DNS", ["udp", "tcp"]],
@@ -39,20 +35,29 @@ const resolvers = [
   ["systemd-resolved", "DNS over TLS", ["dot"]],
 ] as const;
 
-describe.each(resolvers)("%s by %s", (program, _, transports) => {
-  let resolver: Resolver;
+let listening: ListeningGateway;
+const started = new Map<string, Resolver>();
+const startedOf = (program: string, by: string) => started.get(`${program} by ${by}`)!;
+beforeAll(async () => {
+  listening = await startListeningGateway({ config: { ttlSeconds: 1 } });
+  for (const [program, by, [transport]] of resolvers)
+    started.set(`${program} by ${by}`, await startResolver(program, transport, listening));
+});
+afterAll(async () => {
+  await Promise.all([...started.values()].map((resolver) => resolver.stop()));
+  await listening?.gateway.stop();
+});
+
+describe.each(resolvers)("%s by %s", (program, by, transports) => {
   const countOf = (transport: "udp" | "tcp" | "dot") => answeredBy(transport, listening);
+  const lookup = (name: string, type: RecordType) => lookupBy(startedOf(program, by), name, type);
   let before: number[];
   beforeAll(async () => {
     before = await Promise.all(transports.map(countOf));
-    resolver = await startResolver(program, transports[0], listening);
   });
-  afterAll(() => resolver?.stop());
-
-  const lookup = (name: string, type: RecordType) => lookupBy(resolver, name, type);
 
   test("resolves the services of the zone, and gets NXDOMAIN", async () => {
-    await expectWebBy(resolver);
+    await expectWebBy(startedOf(program, by));
     expect((await lookup(DB, "A")).values).toEqual(["10.1.0.1", "10.1.0.2", "10.2.0.1", "10.2.0.2"]);
     expect((await lookup(`dns-version.${ZONE}`, "TXT")).values).toEqual(["1.0.0"]);
   });
@@ -62,9 +67,10 @@ describe.each(resolvers)("%s by %s", (program, _, transports) => {
   });
 
   test("gets an answer that does not fit into a datagram over TCP", async () => {
-    const truncated = await queryUdp(resolver.port, { name: BIG, type: "A", edns: true });
+    const { port } = startedOf(program, by);
+    const truncated = await queryUdp(port, { name: BIG, type: "A", edns: true });
     expect(truncated.tc).toBe(true);
-    const whole = shorten(await queryTcp(resolver.port, { name: BIG, type: "A", edns: true }));
+    const whole = shorten(await queryTcp(port, { name: BIG, type: "A", edns: true }));
     expect(whole.values).toHaveLength(BIG_SIZE);
   });
 
@@ -72,17 +78,31 @@ describe.each(resolvers)("%s by %s", (program, _, transports) => {
     const after = await Promise.all(transports.map(countOf));
     for (const [index, count] of after.entries()) expect(count).toBeGreaterThan(before[index]!);
   });
+});
 
-  test("sees a change after its cache has expired", async () => {
-    await listening.push(["10.96.1.99"]);
-    await eventually(async () => (await lookup(WEB, "A")).values).toEqual(["10.96.1.99", "10.96.2.10"]);
-    // For the next resolver.
+describe("after a change of the services", () => {
+  beforeAll(() => listening.push(["10.96.1.99"]));
+
+  test.each(resolvers)("%s by %s sees it once its cache has expired", async (program, by) => {
+    const resolver = startedOf(program, by);
+    await eventually(async () => (await lookupBy(resolver, WEB, "A")).values).toEqual([
+      "10.96.1.99",
+      "10.96.2.10",
+    ]);
+  });
+});
+
+describe("after a restart of the gateway", () => {
+  beforeAll(async () => {
+    await listening.gateway.restart();
     await listening.push();
   });
 
-  test("continues after a restart of the gateway", async () => {
-    await listening.gateway.restart();
-    await eventually(async () => (await lookup(`db-0.cluster-a.${DB}`, "A")).values).toEqual(["10.1.0.1"]);
+  test.each(resolvers)("%s by %s continues", async (program, by) => {
+    const resolver = startedOf(program, by);
+    await eventually(async () => (await lookupBy(resolver, `db-0.cluster-a.${DB}`, "A")).values).toEqual([
+      "10.1.0.1",
+    ]);
   });
 });
 
@@ -99,12 +119,11 @@ test("a cluster's CoreDNS that forwards to that cluster's listener gets its own 
 });
 
 test("a resolver that trusts another certificate gets no answers", async () => {
-  const other = await startListeningGateway();
-  const resolver = await startCoreDnsForwarder({ port: listening.dotPort, caFile: other.gateway.caFile });
+  const { certPath } = await certificateFor(temporaryFolder("another"));
+  const resolver = await startCoreDnsForwarder({ port: listening.dotPort, caFile: certPath });
   try {
     expect((await queryUdp(resolver.port, { name: WEB, type: "A", edns: true })).rcode).toBe("SERVFAIL");
   } finally {
     await resolver.stop();
-    await other.gateway.stop();
   }
 });
