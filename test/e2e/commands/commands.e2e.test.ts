@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
 import { cliPath, runCli } from "../harness/cli.ts";
+import { MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, startGateway, startSync } from "../harness/processes.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { exported } from "./exported.ts";
@@ -103,23 +104,23 @@ describe("long-running commands", () => {
   });
 
   test("a replaced token in a file is valid without a restart, and the old one no longer", async () => {
-    const gateway = await startGateway({ clusters: ["east"] });
+    const clock = new MovedClock({ timers: true });
+    const { env } = clock;
+    const gateway = await startGateway({ clusters: ["east"], env });
     const manifests = manifestFolder("10.1.0.3");
-    const args = ["--lease", "10"];
-    const worker = startSync({ manifests, clusterId: "east", gateways: [gateway], args });
+    const worker = startSync({ manifests, clusterId: "east", gateways: [gateway], env });
     await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.3"]);
     const old = gateway.tokenFor("east");
     const statusWith = async (token: string) => {
       const headers = { authorization: `Bearer ${token}` };
       return (await gateway.http("/api/v1/clusters/east", { headers })).status;
     };
-    const { renewedAt } = await gateway.clusterStatus<{ renewedAt: number }>("east");
     writeFileSync(gateway.tokenFileFor("east"), randomBytes(32).toString("hex"));
-    await eventually(() => statusWith(old)).toBe(401);
+    await eventually(clock.passing(() => statusWith(old))).toBe(401);
     expect(await statusWith(gateway.tokenFor("east"))).toBe(200);
-    const status = () => gateway.clusterStatus<{ renewedAt: number }>("east");
-    const changedAt = Date.now();
-    await eventually(async () => (await status()).renewedAt).toBeGreaterThan(Math.max(renewedAt, changedAt));
+    const renewedAt = async () => (await gateway.clusterStatus<{ renewedAt: number }>("east")).renewedAt;
+    const changedAt = clock.now();
+    await eventually(clock.passing(renewedAt)).toBeGreaterThan(changedAt);
     expect(await worker.stop()).toBe(0);
     expect(await gateway.stop()).toBe(0);
   });

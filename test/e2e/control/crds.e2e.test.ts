@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 import { desiredImport, desiredSlice, linesOf } from "../../worker/control/desired-lines.ts";
 import { kubeconfigOfControl, objectsIn, workerFolder } from "../harness/infra.ts";
+import { MovedClock } from "../harness/moved-clock.ts";
 import { type SyncProcess, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { setServed } from "../servers/kubernetes/crds.ts";
@@ -18,6 +19,8 @@ import { type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.t
 let server: ApiServer;
 let gateway: ScriptedGateway;
 let worker: SyncProcess;
+/** Of the worker. */
+const clock = new MovedClock({ timers: true });
 let objects: Objects;
 let metrics: string;
 
@@ -97,6 +100,7 @@ beforeAll(async () => {
     gateways: [gateway as never],
     tokenFile,
     args: ["--control", "--clusterset", "mine", `--listen=127.0.0.1:${port}`],
+    env: clock.env,
   });
 });
 
@@ -139,5 +143,6 @@ test("without CRDs the log says what to apply, and goes on when they are there",
     await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1alpha1", true);
   gateway.desire(lines("10.1.0.4"));
   // The worker looks for CRDs every 30 seconds.
+  clock.pass(30_000);
   await slicesHave("10.1.0.4");
 });

@@ -312,7 +312,7 @@ test("--control=plan prints what would change, with the rights of a reader, and 
         args: ["--control=plan"],
       }),
     );
-  const [finished, ofReader] = [await plan(own), await plan(west.kubeconfig(token))];
+  const [finished, ofReader] = await Promise.all([plan(own), plan(west.kubeconfig(token))]);
   expect(finished.code, finished.stderr).toBe(0);
   const withoutTimes = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "");
   expect(withoutTimes(ofReader.stdout)).toBe(withoutTimes(finished.stdout));
