@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { request } from "undici";
+import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { attackQueries } from "../../resolve/hostile/attack-queries.ts";
 import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
@@ -18,6 +18,7 @@ describe("the Worker in workerd under attack", () => {
   let worker: WorkerProcess;
   /** Those of a gateway on Node: the Worker has all of them, or answers that there is nothing. */
   let routes: Route[];
+  const kept = new Agent();
   beforeAll(async () => {
     const gateway = await startGateway({ clusters: ["east"] });
     routes = await routesOf(gateway, join(temporaryFolder("routes"), "state"));
@@ -27,6 +28,7 @@ describe("the Worker in workerd under attack", () => {
     expect(await send("PUT", path, "east", EAST)).toBe(200);
   });
   afterAll(async () => {
+    await kept.destroy();
     await worker?.stop();
     expect(worker?.events("request-failed")).toEqual([]);
   });
@@ -41,6 +43,7 @@ describe("the Worker in workerd under attack", () => {
     const sends = method !== "GET" && method !== "HEAD";
     const { status, text } = await worker.http(path, {
       method,
+      dispatcher: kept,
       headers: {
         "content-type": LINES_TYPE,
         ...(of !== undefined && { authorization: `Bearer ${worker.tokenFor(of)}` }),
