@@ -7,7 +7,7 @@ import { eventually } from "../../harness/answers.ts";
 import { gatewayClient } from "../../harness/gateway-client.ts";
 import { certificateFor } from "../../servers/certificate.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
-import { serviceExport } from "../../servers/kubernetes/objects.ts";
+import { type KubeObject, serviceExport } from "../../servers/kubernetes/objects.ts";
 import { freePort } from "../../servers/ports.ts";
 import type { ServerProcess } from "../../servers/process.ts";
 import { waitFor } from "../../servers/wait.ts";
@@ -49,28 +49,46 @@ async function run(line: string): Promise<string> {
   return stdout;
 }
 
-/**
- * The kinds whose objects can be listed, as kubectl takes them. Events are left out: the page says that they
- * stay for an hour.
- */
-async function kinds(more = ""): Promise<string> {
-  const listed = await run(`kubectl --context east api-resources --verbs=list,delete --output=name ${more}`);
-  return listed
-    .trim()
-    .split("\n")
-    .filter((kind) => !/^events\b/.test(kind))
-    .join(",");
+interface Kind {
+  readonly kind: string;
+  /** Of all of its objects. */
+  readonly path: string;
+  /** Of those in a namespace; undefined where they are in none. */
+  readonly pathIn: ((namespace: string) => string) | undefined;
+}
+
+/** The kinds whose objects can be listed and deleted but Events: the page says that they stay for an hour. */
+async function kinds(): Promise<Kind[]> {
+  const { groups } = await server.admin.api<{ groups: { preferredVersion: { groupVersion: string } }[] }>(
+    "GET",
+    "/apis",
+  );
+  const roots = [
+    "/api/v1",
+    ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`),
+  ];
+  const all = roots.map(async (root) => {
+    const { resources } = await server.admin.api<{
+      resources: { name: string; kind: string; namespaced: boolean; verbs: string[] }[];
+    }>("GET", root);
+    return resources
+      .filter(({ name, verbs }) => verbs.includes("list") && verbs.includes("delete") && name !== "events")
+      .map(({ name, kind, namespaced }) => ({
+        kind,
+        path: `${root}/${name}`,
+        pathIn: namespaced ? (namespace: string) => `${root}/namespaces/${namespace}/${name}` : undefined,
+      }));
+  });
+  return (await Promise.all(all)).flat();
 }
 
 /** Every object. */
 async function everything(): Promise<string[]> {
-  const columns = "custom-columns=KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name";
-  const flags = `--all-namespaces --no-headers --ignore-not-found --output=${columns}`;
-  const lines = await run(`kubectl --context east get ${await kinds()} ${flags}`);
-  return lines
-    .trim()
-    .split("\n")
-    .map((line) => line.replaceAll(/ +/g, " "));
+  const all = (await kinds()).map(async ({ kind, path }) => {
+    const { items } = await server.admin.api<{ items: KubeObject[] }>("GET", path);
+    return items.map(({ metadata: { namespace = "<none>", name } }) => `${kind} ${namespace} ${name}`);
+  });
+  return (await Promise.all(all)).flat();
 }
 
 /** What the controllers of a cluster do when a namespace is deleted: no controller runs here. */
@@ -80,10 +98,15 @@ async function endNamespace(name: string): Promise<void> {
     const { metadata } = await server.admin.get(object);
     return metadata.deletionTimestamp !== undefined;
   });
-  const within = `kubectl --context east --namespace ${name}`;
-  await run(`${within} delete ${await kinds("--namespaced")} --all --wait=false`);
-  for (const claim of (await run(`${within} get persistentvolumeclaims --output=name`)).split("\n"))
-    if (claim !== "") await run(`${within} patch ${claim} --patch '{"metadata":{"finalizers":null}}'`);
+  for (const { pathIn } of await kinds())
+    if (pathIn !== undefined) await server.admin.api("DELETE", pathIn(name));
+  const claims = `/api/v1/namespaces/${name}/persistentvolumeclaims`;
+  const { items } = await server.admin.api<{ items: KubeObject[] }>("GET", claims);
+  for (const { metadata } of items)
+    await server.admin.patch(
+      { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: metadata.name, namespace: name } },
+      { metadata: { finalizers: null } },
+    );
   await server.admin.deleteNamespace(name);
 }
 
