@@ -19,7 +19,7 @@ const ISOLATED_END_TO_END = [
   "test/e2e/abuse/secrets/secrets.e2e.test.ts",
 ];
 
-/** End-to-end tests that measure the memory of a gateway: two of them run at a time, after all others. */
+/** End-to-end tests that measure the memory of a gateway: they run after all others. */
 const MEASURING: string[] = [
   "test/e2e/abuse/http2/http2-floods.e2e.test.ts",
   "test/e2e/abuse/connections/http1-attacks.e2e.test.ts",
@@ -28,18 +28,22 @@ const MEASURING: string[] = [
 
 /** End-to-end tests that take longest: they begin first, so that none of them runs alone in the end. */
 const LONG: string[] = [
-  "test/e2e/replica/many/outage.e2e.test.ts",
-  "test/e2e/edge/worker.e2e.test.ts",
+  "test/package/package.e2e.test.ts",
   "test/e2e/container/container.e2e.test.ts",
   "test/e2e/answers/pages.e2e.test.ts",
-  "test/e2e/replica/many/failover.e2e.test.ts",
-  "test/package/package.e2e.test.ts",
   "test/e2e/clients/pages.e2e.test.ts",
-  "test/e2e/kubernetes/install/manifests.e2e.test.ts",
+  "test/e2e/control/two-clusters.e2e.test.ts",
   "test/e2e/hosts/workerd.e2e.test.ts",
-  "test/e2e/replica/servers/sentinel.e2e.test.ts",
-  "test/e2e/clients/resolvers/resolvers.e2e.test.ts",
-  "test/e2e/replica/many/chaos.e2e.test.ts",
+  "test/e2e/edge/worker.e2e.test.ts",
+  "test/e2e/kubernetes/implementations/implementations.e2e.test.ts",
+  "test/e2e/coredns/coredns.e2e.test.ts",
+  "test/e2e/pushes/leases.e2e.test.ts",
+  "test/e2e/control/any-sequence.e2e.test.ts",
+  "test/e2e/replica/many/outage.e2e.test.ts",
+  "test/e2e/replica/many/failover.e2e.test.ts",
+  "test/database/killed.e2e.test.ts",
+  "test/e2e/edge/broken-object.e2e.test.ts",
+  "test/e2e/hosts/deno-secondary.e2e.test.ts",
 ];
 
 class LongFirst extends BaseSequencer {
@@ -111,7 +115,7 @@ export default defineConfig({
           name: "e2e-measuring",
           include: MEASURING,
           env: { E2E_TOOLS: "ci" },
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 2 },
         },
       },
