@@ -1,16 +1,23 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
-import { untilAnswered } from "../harness/answers.ts";
-import { type GatewayProcess, startGateway, startSync } from "../harness/processes.ts";
-import { temporaryFolder } from "../servers/tools/folders.ts";
-import { startWebPage, type WebPage } from "./web-page.ts";
+import { exported, imported, snapshot } from "../../merge/fixtures.ts";
+import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 
 export const ALIAS = "clusterset.test";
 /** The name of the page. */
 export const NAME = `web.shop.svc.${ALIAS}`;
 /** The text of the page. */
 export const TEXT = "a page of the clusterset";
+
+/** A web server on 127.0.0.1 with one page. */
+interface WebPage {
+  readonly port: number;
+  /** The Host fields of its requests, and the other parts. */
+  readonly asked: { readonly host: string; readonly userAgent: string }[];
+  stop(): Promise<void>;
+}
 
 /** A gateway with one service, `web` in `shop`, whose address is that of a web page on this machine. */
 export interface GatewayOfAPage {
@@ -23,17 +30,22 @@ export interface GatewayOfAPage {
 
 /** @param signed whether the gateway's certificate is that of an authority, or self-signed */
 export async function startGatewayOfAPage(signed: boolean): Promise<GatewayOfAPage> {
-  const page = await startWebPage(TEXT);
+  const page = await startWebPage();
   const certificate = signed ? await makeSigned() : undefined;
   const gateway = await startGateway({
     clusters: ["cluster-a"],
     zones: [ALIAS],
+    leaseSeconds: 600,
     ...(certificate && { certificate }),
   });
-  const manifests = temporaryFolder("manifests");
-  writeFileSync(join(manifests, "web.yaml"), MANIFESTS);
-  const worker = startSync({ manifests, clusterId: "cluster-a", gateways: [gateway] });
-  await untilAnswered(gateway, "web.shop", ["127.0.0.1"]);
+  const ports = [{ name: "http", protocol: "TCP" as const, port: 80 }];
+  const { status, text } = await gateway.push(
+    snapshot("cluster-a", {
+      exports: { "shop/web": exported({ ports }) },
+      imports: { "shop/web": imported({ ips: ["127.0.0.1"], ports }) },
+    }),
+  );
+  if (status !== 200) throw new Error(`${status} ${text}`);
   return {
     gateway,
     page,
@@ -43,7 +55,6 @@ export async function startGatewayOfAPage(signed: boolean): Promise<GatewayOfAPa
       return text;
     },
     async stop() {
-      await worker.stop();
       await gateway.stop();
       await page.stop();
     },
@@ -55,23 +66,22 @@ async function makeSigned() {
   return { ...(await makeServer(authority, ["localhost"], ["127.0.0.1"])), ca: authority.cert };
 }
 
-const MANIFESTS = `
-apiVersion: v1
-kind: Service
-metadata: { name: web, namespace: shop }
-spec:
-  clusterIP: 10.96.0.110
-  ports: [{ name: http, port: 80 }]
----
-apiVersion: multicluster.x-k8s.io/v1beta1
-kind: ServiceExport
-metadata: { name: web, namespace: shop, creationTimestamp: "2026-01-10T08:00:00Z" }
----
-apiVersion: multicluster.x-k8s.io/v1beta1
-kind: ServiceImport
-metadata: { name: web, namespace: shop }
-spec:
-  type: ClusterSetIP
-  ips: ["127.0.0.1"]
-  ports: [{ name: http, protocol: TCP, port: 80 }]
-`;
+async function startWebPage(): Promise<WebPage> {
+  const asked: WebPage["asked"] = [];
+  const server = createServer(({ headers }, response) => {
+    asked.push({ host: headers.host ?? "", userAgent: headers["user-agent"] ?? "" });
+    response.setHeader("content-type", "text/html; charset=utf-8");
+    response.end(`<!doctype html><title>${TEXT}</title><p id="page">${TEXT}</p>`);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    asked,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -3,7 +3,6 @@ import { basename, dirname, join, normalize } from "node:path";
 import { run } from "../servers/run.ts";
 import { findProgram } from "../servers/tools/apt.ts";
 import type { Stage } from "./dockerfile.ts";
-import { buildContext } from "./ignored.ts";
 
 /**
  * Carries the instructions of a Dockerfile out without an engine: each stage is a folder, COPY copies, and
@@ -30,6 +29,23 @@ export async function buildImage(
     await carryOut(stage, root, context, roots);
   }
   return roots.get(stages.at(-1)!.name)!;
+}
+
+/**
+ * Copies what a `.dockerignore` lets into a build's context. Ours forbids everything (`*`) and then lets
+ * paths in, which is all that this knows.
+ */
+function buildContext(checkout: string, target: string): void {
+  const lines = readFileSync(join(checkout, ".dockerignore"), "utf8")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const [first, ...paths] = lines;
+  if (first !== "*" || !paths.every((path) => /^![\w./-]+$/.test(path)))
+    throw new Error(".dockerignore is no list of paths that are let in");
+  for (const path of paths.map((line) => line.slice(1))) {
+    mkdirSync(dirname(join(target, path)), { recursive: true });
+    cpSync(join(checkout, path), join(target, path), { recursive: true });
+  }
 }
 
 /** Debian's layout with Node and npm where the official images have them. */

@@ -13,7 +13,7 @@ import { MEASURED } from "../harness/held.ts";
 import { askInClear } from "../harness/plain-bystanders.ts";
 import { cutAtRandom, Random } from "../harness/random.ts";
 import { type Ending, RawClient } from "../harness/raw-client.ts";
-import { ATTACKER } from "../harness/slow-client.ts";
+import { ATTACKER } from "../harness/raw-socket.ts";
 import { type Http1Request, http1Requests } from "./http1-requests.ts";
 
 /**

@@ -3,6 +3,9 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 
+/** A loopback address that no ordinary client of these tests has. */
+export const ATTACKER = "127.0.0.2";
+
 /** A TCP connection, and what is spoken over it: TLS, or the same socket. */
 export interface RawSocket {
   readonly socket: Socket;

@@ -8,7 +8,7 @@ import {
 import { metric } from "../../harness/answers.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { heldMebibytes, MEASURED } from "../harness/held.ts";
-import { ATTACKER } from "../harness/slow-client.ts";
+import { ATTACKER } from "../harness/raw-socket.ts";
 import { floods } from "./http2-frame-floods.ts";
 import { RawHttp2Connection } from "./http2-frames.ts";
 

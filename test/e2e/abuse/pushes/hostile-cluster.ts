@@ -5,7 +5,8 @@ import { headerLine, LINES_TYPE, pushed, snapshotBody } from "../../../snapshot/
 import { emptySnapshot, headlessExport } from "../../../snapshot/worlds.ts";
 import type { GatewayProcess } from "../../harness/processes.ts";
 import type { Random } from "../harness/random.ts";
-import { openTls } from "../harness/slow-client.ts";
+import { RawClient } from "../harness/raw-client.ts";
+import { ATTACKER } from "../harness/raw-socket.ts";
 import { SHARED } from "./healthy-cluster.ts";
 
 const MIB = 1024 * 1024;
@@ -129,14 +130,19 @@ export class HostileCluster {
   /** A body of which the second half never comes. */
   async #halfBody(): Promise<void> {
     const { url, ca } = this.#gateway;
-    const socket = await openTls(Number(new URL(url).port), ca, "http/1.1");
-    socket.write(
-      `PUT /api/v1/clusters/${this.#id}/snapshot HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${this.#gateway.tokenFor(
-        this.#id,
-      )}\r\nContent-Type: ${LINES_TYPE}\r\nContent-Length: ${MIB}\r\n\r\n{${" ".repeat(this.#random.below(MIB / 2))}`,
-    );
+    const port = Number(new URL(url).port);
+    const client = await RawClient.open({ port, ca, protocol: "http/1.1", localAddress: ATTACKER });
+    const head = [
+      `PUT /api/v1/clusters/${this.#id}/snapshot HTTP/1.1`,
+      "Host: localhost",
+      `Authorization: Bearer ${this.#gateway.tokenFor(this.#id)}`,
+      `Content-Type: ${LINES_TYPE}`,
+      `Content-Length: ${MIB}`,
+    ];
+    const half = `{${" ".repeat(this.#random.below(MIB / 2))}`;
+    await client.send(Buffer.from(`${head.join("\r\n")}\r\n\r\n${half}`));
     await sleep(this.#random.below(3000));
-    socket.destroy();
+    await client.end("close", 0);
   }
 
   #push(method: string, body: object): Promise<void> {

@@ -15,7 +15,7 @@ import { MEASURED } from "../harness/held.ts";
 import { askPlainDns } from "../harness/plain-bystanders.ts";
 import { cutAtRandom } from "../harness/random.ts";
 import { type Ending, RawClient } from "../harness/raw-client.ts";
-import { ATTACKER } from "../harness/slow-client.ts";
+import { ATTACKER } from "../harness/raw-socket.ts";
 import { brokenTls, messageSequence, mutatedDatagram, pipelinedQueries } from "./stream-bytes.ts";
 
 /**

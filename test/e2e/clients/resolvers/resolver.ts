@@ -1,19 +1,25 @@
-import { chmodSync, copyFileSync, mkdtempSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RecordType } from "dns-packet";
 import { expect } from "vitest";
+import { blocksIn } from "../../../docs/pages.ts";
 import { metric } from "../../harness/answers.ts";
 import { type Lookup, shorten } from "../../harness/gateway-client.ts";
 import { startCoreDns } from "../../servers/coredns.ts";
 import { queryTcp, queryUdp } from "../../servers/dns.ts";
 import { freePort } from "../../servers/ports.ts";
 import { ServerProcess } from "../../servers/process.ts";
+import { unpackPackages } from "../../servers/tools/apt.ts";
 import { removeFolder, temporaryFolder } from "../../servers/tools/folders.ts";
 import { ensureTool } from "../../servers/tools/tools.ts";
-import { documented, type Reached } from "../documented.ts";
 import { DB, type ListeningGateway, WEB, ZONE } from "../listening-gateway.ts";
-import { ensureResolved } from "./resolved.ts";
+
+/** Where the gateway of a test is. */
+interface Reached {
+  readonly port: number;
+  readonly caFile?: string;
+}
 
 /** A resolver that forwards the zone to the gateway, and answers on 127.0.0.1. */
 export interface Resolver {
@@ -200,11 +206,36 @@ const PROGRAMS = {
   "systemd-resolved": startResolved,
 };
 
+/**
+ * A block of docs/how-to/plain-dns.md, with the place of this gateway in it.
+ * @throws {Error} if it names no place
+ */
+function documented(language: string, index: number, { port, caFile }: Reached): string {
+  const block = blocksIn("docs/how-to/plain-dns.md", language)[index]!;
+  const placed = block.replace(/192\.0\.2\.53([:@#])(?:53|853)\b/, `127.0.0.1$1${port}`);
+  if (placed === block || placed.includes("192.0.2.53"))
+    throw new Error(`the block does not name one place:\n${block}`);
+  return caFile === undefined ? placed : placed.replaceAll("/etc/ssl/clusterset-doh.crt", caFile);
+}
+
 function documentedForResolved(upstream: Reached): string {
   const secure = documented("resolved", 0, upstream);
   return upstream.caFile === undefined
     ? secure.replace(/#\S+/, "").replace("DNSOverTLS=yes", "DNSOverTLS=no")
     : secure;
+}
+
+/** Where systemd-resolved is, and the libraries of its own version; installed, it would be this machine's resolver. */
+async function ensureResolved() {
+  if (process.getuid?.() !== 0)
+    throw new Error("systemd-resolved starts as root, in a mount namespace: run this as root");
+  const root = await unpackPackages("systemd-resolved", "libsystemd-shared");
+  const programs = ["usr/lib", "lib"].map((folder) => join(root, folder, "systemd/systemd-resolved"));
+  const libraries = readdirSync(join(root, "usr/lib")).map((name) => join(root, "usr/lib", name, "systemd"));
+  return {
+    program: programs.find((path) => existsSync(path))!,
+    libraries: libraries.filter((path) => existsSync(path)).join(":"),
+  };
 }
 
 /** A copy that every user of the machine may read. */

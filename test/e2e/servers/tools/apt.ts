@@ -1,6 +1,7 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, readdirSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Report, run } from "../run.ts";
+import { cached } from "./cache.ts";
 
 /** Programs of Debian packages, by the package that has each. */
 export const debianPrograms = {
@@ -74,4 +75,20 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Downloads packages and unpacks them into the cache. They are never installed: nothing of them is started or
+ * configured on this machine.
+ * @returns the folder with their files
+ */
+export async function unpackPackages(name: string, ...others: readonly string[]): Promise<string> {
+  const architecture = (await run("dpkg", ["--print-architecture"])).trim();
+  return cached(`${name}-${architecture}`, async (folder) => {
+    await run("apt-get", ["download", name, ...others], { cwd: folder });
+    for (const file of readdirSync(folder).filter((one) => one.endsWith(".deb"))) {
+      await run("dpkg-deb", ["-x", file, "."], { cwd: folder });
+      rmSync(join(folder, file));
+    }
+  });
 }

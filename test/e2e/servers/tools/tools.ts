@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import type { Report } from "../run.ts";
-import { type DebianProgram, debianPrograms, ensurePrograms, findProgram } from "./apt.ts";
+import { type DebianProgram, debianPrograms, ensurePrograms, findProgram, unpackPackages } from "./apt.ts";
 import { buildGoProgram, fetchCrds, type GoProgram, goPrograms } from "./go-tools.ts";
 import { installRuntime } from "./js-runtimes.ts";
-import { ensurePromtool } from "./promtool.ts";
 import { installPython } from "./python-packages.ts";
 import { buildHyperClient } from "./rust-tools.ts";
 
@@ -16,7 +15,7 @@ const others = {
   hadolint: async (report: Report) => join(await installPython("hadolint", report), "bin", "hadolint"),
   /** Sends requests by Rust's hyper: test/e2e/clients/http2/hyper. */
   hyperClient: buildHyperClient,
-  promtool: ensurePromtool,
+  promtool: async () => join(await unpackPackages("prometheus"), "usr/bin/promtool"),
   /** The folder of the MCS CRDs. */
   mcsCrds: (report: Report) => fetchCrds("mcs-api", report),
   certManagerCrds: (report: Report) => fetchCrds("cert-manager", report),
