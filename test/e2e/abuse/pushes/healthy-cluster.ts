@@ -76,7 +76,8 @@ export class HealthyCluster {
     const shared = await answered(gateway, "web.shared");
     if (!Array.isArray(shared) || !shared.includes(this.#address(9)))
       throw new Error(`web.shared has no address of ${this.#id}: ${JSON.stringify(shared)}`);
-    const srv = ["0 100 80 web.shared.svc.clusterset.local"];
+    // Outside addresses are those of pods, and so is the port.
+    const srv = ["0 100 8080 web.shared.svc.clusterset.local"];
     this.#expect(await answered(gateway, "_http._tcp.web.shared", "SRV"), srv, "SRV of web.shared");
     const { values } = await gateway.lookup(`1.0.${this.#net}.10.in-addr.arpa`, "PTR");
     this.#expect(values, [`pod-1.${this.#id}.${name}.svc.clusterset.local`], "PTR of a pod");
