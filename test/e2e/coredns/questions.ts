@@ -29,20 +29,32 @@ const triedByEveryMeans = new Set([
  * case. The random services are asked for fewer types.
  */
 export function questionsFor(fixture: Fixture): Question[] {
-  const isRandom = ({ namespace }: ImportedService) => namespace.startsWith("random-");
+  const fixed = fixture.services.filter((one) => !isRandom(one));
   const names = [
     ...zoneNames(),
     ...fixture.namespaces.map((name) => `${name}.svc.${zone}`),
-    ...fixture.services
-      .filter((one) => !isRandom(one))
-      .flatMap((one) => namesOf(one, triedByEveryMeans.has(one.name))),
-    ...reverseNames(fixture.services.filter((one) => !isRandom(one))),
+    ...fixed.flatMap((one) => namesOf(one, triedByEveryMeans.has(one.name))),
+    ...reverseNames(fixed),
   ];
   const randomNames = fixture.services.filter(isRandom).flatMap((one) => namesOf(one, false));
+  return questionsAbout(names, randomNames, ["A", "AAAA", "SRV", "TXT"]);
+}
+
+/** Whether a service is one of the random ones. */
+export function isRandom({ namespace }: { readonly namespace: string }): boolean {
+  return namespace.startsWith("random-");
+}
+
+/** Names with every type, those of random services with fewer types, and all of them again in mixed case. */
+export function questionsAbout(
+  names: readonly string[],
+  randomNames: readonly string[],
+  randomTypes: readonly string[],
+): Question[] {
   return [
     ...questions(names, everyType),
     ...questions(names.map(mixCase), mixedCaseTypes),
-    ...questions(randomNames, ["A", "AAAA", "SRV", "TXT"]),
+    ...questions(randomNames, randomTypes),
     ...questions(randomNames.map(mixCase), ["A", "SRV"]),
   ];
 }
@@ -53,7 +65,7 @@ export function mixCase(name: string): string {
 }
 
 /** Each name with each of the types. */
-export function questions(names: Iterable<string>, types: readonly string[]): Question[] {
+function questions(names: Iterable<string>, types: readonly string[]): Question[] {
   // A name with a longer label cannot be queried (RFC 1035 section 2.3.4).
   const askable = [...new Set(names)].filter((name) => name.split(".").every((label) => label.length <= 63));
   return askable.flatMap((name) => types.map((type) => ({ name, type })));

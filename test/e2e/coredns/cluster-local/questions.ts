@@ -1,4 +1,4 @@
-import { dashed, mixCase, portNamesOf, type Question, questions, reverseNameOf } from "../questions.ts";
+import { dashed, isRandom, portNamesOf, type Question, questionsAbout, reverseNameOf } from "../questions.ts";
 import { ownedNames } from "./aliases.ts";
 import { namespaces, services, strayAddresses } from "./fixture.ts";
 import { pods } from "./pods.ts";
@@ -7,8 +7,6 @@ import type { OwnService } from "./services.ts";
 /** The zone of the cluster. */
 export const localZone = "cluster.local";
 
-const everyType = ["A", "AAAA", "SRV", "TXT", "CNAME", "MX", "HTTPS", "SOA", "NS", "PTR", "ANY"];
-const mixedCaseTypes = ["A", "SRV", "TXT", "SOA", "NS"];
 /**
  * Where names beside those of the ports and endpoints are tried as well: CoreDNS treats these alike at every
  * service.
@@ -40,17 +38,7 @@ export function localQuestions(): Question[] {
   const randomNames = services
     .filter(isRandom)
     .flatMap((one) => [...namesOf(one, false), ...reverseNames([one])]);
-  return [
-    ...questions(names, everyType),
-    ...questions(names.map(mixCase), mixedCaseTypes),
-    ...questions(randomNames, ["A", "AAAA", "SRV", "TXT", "PTR"]),
-    ...questions(randomNames.map(mixCase), ["A", "SRV"]),
-  ];
-}
-
-/** Whether a Service is one of the random ones. */
-export function isRandom({ namespace }: OwnService): boolean {
-  return namespace.startsWith("random-");
+  return questionsAbout(names, randomNames, ["A", "AAAA", "SRV", "TXT", "PTR"]);
 }
 
 /** The name of a Service, dots and zone included. */
