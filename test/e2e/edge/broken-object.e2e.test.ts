@@ -68,7 +68,7 @@ async function push(gateway: DevProcess, clusterId: string, endpoints: number): 
 /** Extended DNS Errors 3 and 19 (RFC 8914 sections 4.4 and 4.20). */
 const STALE = [3, 19];
 
-/** The addresses of a name, which is given without `.svc.clusterset.test`, and whether they are marked as stale. */
+/** The addresses of a name without its `.svc.clusterset.test`, and whether they are marked as stale. */
 async function see(gateway: GatewayClient, name: string): Promise<{ answer: Answered; stale: boolean }> {
   const answer = await gateway.query(`${name}.svc.clusterset.test`, "A");
   const { rcode, values } = shorten(answer);

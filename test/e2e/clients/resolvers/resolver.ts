@@ -225,7 +225,10 @@ function documentedForResolved(upstream: Reached): string {
     : secure;
 }
 
-/** Where systemd-resolved is, and the libraries of its own version; installed, it would be this machine's resolver. */
+/**
+ * Where systemd-resolved is, and the libraries of its own version. Its package's installation would make it
+ * the resolver of this machine.
+ */
 async function ensureResolved() {
   if (process.getuid?.() !== 0)
     throw new Error("systemd-resolved starts as root, in a mount namespace: run this as root");
