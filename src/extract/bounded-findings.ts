@@ -1,69 +1,63 @@
+import { equalJson } from "../snapshot/json-value.ts";
 import type { Finding } from "../snapshot/schema.ts";
 import type { ExtractedState } from "./extracted-state.ts";
-import { compareText } from "./fields.ts";
-import { FindingCollector } from "./findings.ts";
+import { compareText, setOrDelete } from "./fields.ts";
+import { FindingCollector, type KeyedFinding } from "./findings.ts";
 
 /** Findings that are reported of a cluster: a gateway accepts 12,000 by default (`limits.findings`). */
 export const MOST_FINDINGS = 10_000;
 
 /**
- * All findings about a cluster's objects. Where they are too many, each namespace has a share in those of the
- * state, the first by key.
+ * All findings about a cluster's objects, in namespaces that exist. Where they are too many, each namespace
+ * has a share in those of the state, the first by key.
  */
 export class BoundedFindings {
   readonly #state: ExtractedState;
-  /** By namespace, "" for the cluster itself, and by key. */
-  readonly #all = new Map<string, Map<string, Finding>>();
-  readonly #shown = new Map<string, Map<string, Finding>>();
-  readonly #changed = new Set<string>();
-  #share = Number.POSITIVE_INFINITY;
+  /** By namespace, "" for the cluster itself, and by what they come from. */
+  readonly #all = new Map<string, Map<string, readonly KeyedFinding[]>>();
+  /** Those of the state. */
+  #shown: ReadonlyMap<string, Finding> = new Map();
+  #isStale = false;
 
   constructor(state: ExtractedState) {
     this.#state = state;
+    state.follow((part) => {
+      if (part === "namespaces") this.#isStale = true;
+    });
   }
 
-  /** Adds or replaces a finding; the state has it after `refresh`. */
-  set(key: string, finding: Finding): void {
-    const namespace = finding.namespace ?? "";
-    this.#all.set(namespace, (this.#all.get(namespace) ?? new Map()).set(key, finding));
-    this.#changed.add(namespace);
+  /** Replaces the findings that come from a service or an object; the state has them after `refresh`. */
+  set(namespace: string, source: string, findings: readonly KeyedFinding[]): void {
+    const held = this.#all.get(namespace) ?? new Map<string, readonly KeyedFinding[]>();
+    if (equalJson(held.get(source) ?? [], findings)) return;
+    setOrDelete(held, source, findings.length === 0 ? undefined : findings);
+    setOrDelete(this.#all, namespace, held.size === 0 ? undefined : held);
+    this.#isStale = true;
   }
 
-  delete(key: string, { namespace = "" }: Finding): void {
-    const held = this.#all.get(namespace);
-    if (held?.delete(key) && held.size === 0) this.#all.delete(namespace);
-    this.#changed.add(namespace);
-  }
-
-  /** Brings the state up to date. */
+  /** Brings the state up to date. @param clusterId which the state may get only after this */
   refresh(clusterId: string): void {
-    const before = this.#share;
-    const sizes = Array.from(this.#all.values(), ({ size }) => size);
-    this.#share = shareOf(sizes, MOST_FINDINGS);
-    if (before !== this.#share) {
-      const least = Math.min(before, this.#share);
-      for (const [namespace, { size }] of this.#all) if (size > least) this.#changed.add(namespace);
-    }
-    for (const namespace of this.#changed) this.#show(namespace, this.#firstOf(namespace));
-    this.#changed.clear();
-    const isBounded = this.#share < Number.POSITIVE_INFINITY;
-    this.#show("/", new Map(isBounded ? tooManyFindings(clusterId) : []));
+    if (!this.#isStale && clusterId === this.#state.clusterId) return;
+    this.#isStale = false;
+    const groups = [...this.#all].flatMap(([namespace, held]) =>
+      namespace === "" || this.#state.hasNamespace(namespace) ? [new Map([...held.values()].flat())] : [],
+    );
+    const share = shareOf(
+      groups.map(({ size }) => size),
+      MOST_FINDINGS,
+    );
+    const shown = new Map(groups.flatMap((group) => firstOf(group, share)));
+    if (share < Number.POSITIVE_INFINITY)
+      for (const [key, finding] of tooManyFindings(clusterId)) shown.set(key, finding);
+    for (const key of this.#shown.keys()) if (!shown.has(key)) this.#state.set("findings", key, undefined);
+    for (const [key, finding] of shown) this.#state.set("findings", key, finding);
+    this.#shown = shown;
   }
+}
 
-  #firstOf(namespace: string): Map<string, Finding> {
-    const all = this.#all.get(namespace) ?? new Map<string, Finding>();
-    if (all.size <= this.#share) return new Map(all);
-    const sorted = [...all].sort(([left], [right]) => compareText(left, right));
-    return new Map(sorted.slice(0, this.#share));
-  }
-
-  #show(group: string, findings: Map<string, Finding>): void {
-    for (const key of this.#shown.get(group)?.keys() ?? [])
-      if (!findings.has(key)) this.#state.set("findings", key, undefined);
-    for (const [key, finding] of findings) this.#state.set("findings", key, finding);
-    if (findings.size === 0) this.#shown.delete(group);
-    else this.#shown.set(group, findings);
-  }
+function firstOf(group: ReadonlyMap<string, Finding>, share: number): KeyedFinding[] {
+  if (group.size <= share) return [...group];
+  return [...group].sort(([left], [right]) => compareText(left, right)).slice(0, share);
 }
 
 /**
@@ -81,7 +75,7 @@ function shareOf(sizes: readonly number[], most: number): number {
   return 1;
 }
 
-function tooManyFindings(clusterId: string): [key: string, finding: Finding][] {
+function tooManyFindings(clusterId: string): KeyedFinding[] {
   const collector = new FindingCollector();
   const message = `there are more than ${MOST_FINDINGS} findings: of the namespaces with the most of them only the first are reported`;
   collector.about({ kind: "Cluster", name: clusterId })("TooMany", message);

@@ -1,8 +1,8 @@
 import { equalJson } from "../snapshot/json-value.ts";
-import type { ClusterSnapshot, ClusterZone, Finding } from "../snapshot/schema.ts";
+import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import { BoundedFindings } from "./bounded-findings.ts";
 import { ExtractedState } from "./extracted-state.ts";
-import { compareText } from "./fields.ts";
+import { compareText, setOrDelete } from "./fields.ts";
 import { FindingCollector, type Report } from "./findings.ts";
 import type {
   ClusterProperty,
@@ -82,7 +82,6 @@ export class SnapshotAssembler {
   readonly #clusterZone: ClusterZone | undefined;
   /** The services of each slice: two if it has a label of each kind. */
   readonly #sliceServices = new Map<string, readonly ServiceObjects[]>();
-  readonly #servicesIn = new Map<string, Set<ServiceObjects>>();
   readonly #kubernetesNamespaces = new Map<string, KubernetesObject>();
   readonly #nodes = new Map<string, NodePlace>();
   readonly #nodeAddressType: NodeAddressType | undefined;
@@ -91,7 +90,6 @@ export class SnapshotAssembler {
 
   readonly #pods: PodAddresses;
   readonly #findings: BoundedFindings;
-  readonly #strays: StrayFindings;
   #topologyStale = false;
 
   constructor(options: ExtractOptions = {}) {
@@ -99,34 +97,18 @@ export class SnapshotAssembler {
     this.#clusterZone = options.clusterZone;
     this.#nodeAddressType = options.nodeAddresses;
     this.state = new ExtractedState(options.clusterZone);
-    const namespaceExists = (name: string) => this.#kubernetesNamespaces.has(name);
-    this.#pods = new PodAddresses(this.state, namespaceExists);
+    this.#pods = new PodAddresses(this.state);
     this.#findings = new BoundedFindings(this.state);
-    this.#strays = new StrayFindings(this.#findings, namespaceExists);
   }
 
   /** Adds or replaces an object. False for kinds that a snapshot does not use. */
   upsert(object: KubernetesObject): boolean {
-    const identity = this.#identify(object);
-    if (identity === undefined) return false;
-    this.#strays.forget(identity);
-    if (!hasUsableName(identity)) {
-      this.#strays.inspect(identity, (report) =>
-        report("InvalidName", "the name is not valid for a Kubernetes object"),
-      );
-      return true;
-    }
-    this.#place(identity, object);
-    return true;
+    return this.#change(object, object);
   }
 
   /** Removes an object; reads only its kind, API group, namespace and name. */
   delete(object: KubernetesObject): boolean {
-    const identity = this.#identify(object);
-    if (identity === undefined) return false;
-    this.#strays.forget(identity);
-    if (hasUsableName(identity)) this.#place(identity, undefined);
-    return true;
+    return this.#change(object, undefined);
   }
 
   /**
@@ -135,14 +117,11 @@ export class SnapshotAssembler {
    */
   refresh(): void {
     const clusterId = this.#chooseClusterId();
-    this.state.identify(clusterId);
     this.#refreshServices();
     this.#findings.refresh(clusterId);
-    if (this.#topologyStale) {
-      const topology = summarizeTopology(this.#nodes.values());
-      if (!equalJson(topology, this.state.entry("topology", ""))) this.state.setTopology(topology);
-      this.#topologyStale = false;
-    }
+    this.state.identify(clusterId);
+    if (this.#topologyStale) this.state.set("topology", "", summarizeTopology(this.#nodes.values()));
+    this.#topologyStale = false;
   }
 
   /**
@@ -154,10 +133,27 @@ export class SnapshotAssembler {
     return this.state.toSnapshot();
   }
 
-  // A cluster has many pods, and only verified pod names need them.
-  #identify(object: KubernetesObject): ObjectIdentity | undefined {
-    const identity = identifyObject(object);
-    return identity?.kind === "Pod" && this.#clusterZone?.pods !== "verified" ? undefined : identity;
+  /** @param object undefined if `named` is removed */
+  #change(named: KubernetesObject, object: KubernetesObject | undefined): boolean {
+    const identity = identifyObject(named);
+    if (identity === undefined) return false;
+    // A cluster has many pods, and only verified pod names need them.
+    if (identity.kind === "Pod" && this.#clusterZone?.pods !== "verified") return false;
+    if (hasUsableName(identity)) this.#place(identity, object);
+    else
+      this.#inspect(identity, (report) => {
+        if (object !== undefined) report("InvalidName", "the name is not valid for a Kubernetes object");
+      });
+    return true;
+  }
+
+  /** Keeps the findings that `inspect` reports about an object itself, in place of earlier ones. */
+  #inspect<Result>(identity: ObjectIdentity, inspect: (report: Report) => Result): Result {
+    const { kind, group, namespace, name } = identity;
+    const collector = new FindingCollector();
+    const result = inspect(collector.about(namespace === "" ? { kind, name } : { kind, namespace, name }));
+    this.#findings.set(namespace, `${kind}/${group}/${name}`, collector.collect());
+    return result;
   }
 
   #chooseClusterId(): string {
@@ -172,10 +168,12 @@ export class SnapshotAssembler {
     const { kind, group, namespace, name } = identity;
     switch (kind) {
       case "Namespace":
-        this.#placeNamespace(name, object);
+        setOrDelete(this.#kubernetesNamespaces, name, object);
+        this.state.set("namespaces", name, object && {});
         break;
       case "Node":
-        this.#placeNode(name, object);
+        setOrDelete(this.#nodes, name, object && readNodePlace(object.metadata?.labels));
+        this.#topologyStale = true;
         this.#placeNodeAddresses(name, object as Node | undefined);
         break;
       case "ClusterProperty":
@@ -199,24 +197,6 @@ export class SnapshotAssembler {
     }
   }
 
-  #placeNamespace(name: string, object: KubernetesObject | undefined): void {
-    const existed = this.#kubernetesNamespaces.has(name);
-    setOrDelete(this.#kubernetesNamespaces, name, object);
-    const exists = object !== undefined;
-    if (existed === exists) return;
-    this.state.set("namespaces", name, exists ? {} : undefined);
-    for (const service of this.#servicesIn.get(name) ?? []) this.#dirty.add(service);
-    this.#pods.setNamespace(name, exists);
-    this.#strays.setNamespace(name, exists);
-  }
-
-  #placeNode(name: string, object: KubernetesObject | undefined): void {
-    const place = object === undefined ? undefined : readNodePlace(object.metadata?.labels);
-    if (equalJson(place, this.#nodes.get(name))) return;
-    setOrDelete(this.#nodes, name, place);
-    this.#topologyStale = true;
-  }
-
   #placeNodeAddresses(name: string, node: Node | undefined): void {
     const type = this.#nodeAddressType;
     if (type === undefined) return;
@@ -227,8 +207,7 @@ export class SnapshotAssembler {
   }
 
   #placePod(identity: ObjectIdentity, pod: Pod | undefined): void {
-    const addresses =
-      pod === undefined ? [] : this.#strays.inspect(identity, (report) => readPodAddresses(report, pod));
+    const addresses = this.#inspect(identity, (report) => (pod ? readPodAddresses(report, pod) : []));
     this.#pods.set(identity.namespace, identity.name, addresses);
   }
 
@@ -239,21 +218,19 @@ export class SnapshotAssembler {
       before.forgetSlice(name);
       this.#dirty.add(before);
     }
-    this.#sliceServices.delete(key);
-    if (slice === undefined) return;
-    const { owners, missingLabel } = findSliceOwners(slice);
-    if (missingLabel !== undefined)
-      this.#strays.inspect(identity, (report) =>
-        report("NoServiceName", `has no label ${missingLabel}; the slice is left out`),
-      );
+    const { owners, missingLabel } = slice ? findSliceOwners(slice) : { owners: [] };
+    this.#inspect(identity, (report) => {
+      if (missingLabel !== undefined)
+        report("NoServiceName", `has no label ${missingLabel}; the slice is left out`);
+    });
     const services = owners
       .filter(({ side }) => side !== "foreign" || this.#clusterZone !== undefined)
       .map(({ side, service: owner }) => {
         const service = this.#serviceOf(namespace, owner);
-        service.slices[side].set(name, { namespace, name, slice });
+        service.slices[side].set(name, { namespace, name, slice: slice! });
         return service;
       });
-    this.#sliceServices.set(key, services);
+    setOrDelete(this.#sliceServices, key, services.length === 0 ? undefined : services);
   }
 
   /** The objects of a namespaced name, marked for the next extraction. */
@@ -263,91 +240,23 @@ export class SnapshotAssembler {
     if (service === undefined) {
       service = new ServiceObjects(namespace, name);
       this.#services.set(key, service);
-      this.#servicesIn.set(namespace, (this.#servicesIn.get(namespace) ?? new Set()).add(service));
     }
     this.#dirty.add(service);
     return service;
   }
 
   #refreshServices(): void {
-    const refreshed: ServiceObjects[] = [];
     const nodes = this.#nodeAddressType && this.#nodeAddresses;
     for (const service of this.#dirty) {
-      const before = service.refresh(
-        this.#kubernetesNamespaces.has(service.namespace),
-        this.#clusterZone !== undefined,
-        nodes,
-      );
-      if (before.findings !== service.extract.findings) {
-        for (const finding of before.findings) this.#findings.delete(...finding);
-        refreshed.push(service);
-      }
-      const key = `${service.namespace}/${service.name}`;
-      this.state.set("exports", key, service.extract.exported);
-      this.state.set("imports", key, service.extract.imported);
-      this.state.set("services", key, service.extract.local);
-      if (service.empty) this.#dropService(key, service);
+      const { namespace, name } = service;
+      const { exported, imported, local, findings } = service.extract(this.#clusterZone !== undefined, nodes);
+      const key = `${namespace}/${name}`;
+      this.state.set("exports", key, exported);
+      this.state.set("imports", key, imported);
+      this.state.set("services", key, local);
+      this.#findings.set(namespace, name, findings);
+      if (service.empty) this.#services.delete(key);
     }
-    // After the loop above: a slice that moved takes its finding from one service to the other.
-    for (const { extract } of refreshed)
-      for (const finding of extract.findings) this.#findings.set(...finding);
     this.#dirty.clear();
   }
-
-  #dropService(key: string, service: ServiceObjects): void {
-    this.#services.delete(key);
-    const neighbours = this.#servicesIn.get(service.namespace);
-    neighbours?.delete(service);
-    if (neighbours?.size === 0) this.#servicesIn.delete(service.namespace);
-  }
-}
-
-function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {
-  if (value === undefined) map.delete(key);
-  else map.set(key, value);
-}
-
-type FindingSet = readonly (readonly [key: string, finding: Finding])[];
-
-/** Findings about objects without a service; they count while the object's namespace exists. */
-class StrayFindings {
-  readonly #findings: BoundedFindings;
-  readonly #namespaceExists: (namespace: string) => boolean;
-  readonly #kept = new Map<string, { readonly namespace: string; readonly findings: FindingSet }>();
-
-  constructor(findings: BoundedFindings, namespaceExists: (namespace: string) => boolean) {
-    this.#findings = findings;
-    this.#namespaceExists = namespaceExists;
-  }
-
-  /** Keeps the findings that `inspect` reports about an object; the caller forgets earlier findings first. */
-  inspect<Result>(identity: ObjectIdentity, inspect: (report: Report) => Result): Result {
-    const { kind, namespace, name } = identity;
-    const collector = new FindingCollector();
-    const result = inspect(collector.about(namespace === "" ? { kind, name } : { kind, namespace, name }));
-    const findings = collector.collect();
-    if (findings.length === 0) return result;
-    this.#kept.set(objectKey(identity), { namespace, findings });
-    if (namespace === "" || this.#namespaceExists(namespace))
-      for (const finding of findings) this.#findings.set(...finding);
-    return result;
-  }
-
-  /** Removes the findings about an object. */
-  forget(identity: ObjectIdentity): void {
-    const key = objectKey(identity);
-    for (const finding of this.#kept.get(key)?.findings ?? []) this.#findings.delete(...finding);
-    this.#kept.delete(key);
-  }
-
-  /** Shows or hides the findings of a namespace that was created or deleted. */
-  setNamespace(name: string, exists: boolean): void {
-    for (const { namespace, findings } of this.#kept.values())
-      if (namespace === name)
-        for (const finding of findings) this.#findings[exists ? "set" : "delete"](...finding);
-  }
-}
-
-function objectKey({ kind, group, namespace, name }: ObjectIdentity): string {
-  return `${kind}|${group}|${namespace}|${name}`;
 }

@@ -102,3 +102,9 @@ export function omitUndefined<Members extends object>(members: Members): Optiona
 export function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
+
+/** Sets an entry of a map; undefined removes it. */
+export function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {
+  if (value === undefined) map.delete(key);
+  else map.set(key, value);
+}

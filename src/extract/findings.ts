@@ -3,6 +3,9 @@ import type { Finding } from "../snapshot/schema.ts";
 /** Reports why an object, or a part of it, is not served; returns what is served instead. */
 export type Report = (reason: string, message: string) => undefined;
 
+/** A finding with its key in a snapshot. */
+export type KeyedFinding = readonly [key: string, finding: Finding];
+
 /** The object that a finding is about. */
 interface FindingSubject {
   readonly kind: string;
@@ -41,8 +44,8 @@ export class FindingCollector {
     };
   }
 
-  /** The findings by key; empty if there are none. */
-  collect(): [key: string, finding: Finding][] {
+  /** The findings; empty if there are none. */
+  collect(): KeyedFinding[] {
     return Array.from(this.#messages, ([key, { finding, messages }]) => [
       key,
       { ...finding, message: joinMessages([...messages]) },

@@ -1,13 +1,6 @@
-import { equalJson } from "../snapshot/json-value.ts";
-import type {
-  EndpointGroups,
-  ExportedService,
-  Finding,
-  ImportedService,
-  LocalService,
-} from "../snapshot/schema.ts";
+import type { EndpointGroups, ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
 import { mergeSlices, type NamedSlice } from "./endpoints.ts";
-import { FindingCollector } from "./findings.ts";
+import { FindingCollector, type KeyedFinding } from "./findings.ts";
 import type { Service, ServiceExport, ServiceImport } from "./objects.ts";
 import { isOwnObject, MULTICLUSTER_GROUPS, type SliceOwner } from "./objects.ts";
 import { exportService } from "./services/exported-service.ts";
@@ -20,10 +13,8 @@ interface ServiceExtract {
   readonly imported: ImportedService | undefined;
   /** For the cluster's own zone. */
   readonly local: LocalService | undefined;
-  readonly findings: readonly (readonly [key: string, finding: Finding])[];
+  readonly findings: readonly KeyedFinding[];
 }
-
-const NOTHING: ServiceExtract = { exported: undefined, imported: undefined, local: undefined, findings: [] };
 
 /** The objects of one namespaced name: its Service, its exports and imports by API group, their slices. */
 export class ServiceObjects {
@@ -38,7 +29,6 @@ export class ServiceObjects {
     imported: new Map(),
     foreign: new Map(),
   };
-  extract: ServiceExtract = NOTHING;
 
   constructor(namespace: string, name: string) {
     this.namespace = namespace;
@@ -60,24 +50,8 @@ export class ServiceObjects {
     for (const slices of Object.values(this.slices)) slices.delete(name);
   }
 
-  /**
-   * Extracts again and returns the previous extract; equal parts keep their identity. `withLocal` adds the
-   * part for the cluster's own zone, `nodes` the addresses of nodes. In a namespace that does not exist the
-   * objects are leftovers, and the extract is empty.
-   */
-  refresh(namespaceExists: boolean, withLocal: boolean, nodes?: NodeAddresses): ServiceExtract {
-    const before = this.extract;
-    const after = namespaceExists ? this.#extract(withLocal, nodes) : NOTHING;
-    this.extract = {
-      exported: equalJson(before.exported, after.exported) ? before.exported : after.exported,
-      imported: equalJson(before.imported, after.imported) ? before.imported : after.imported,
-      local: equalJson(before.local, after.local) ? before.local : after.local,
-      findings: equalJson(before.findings, after.findings) ? before.findings : after.findings,
-    };
-    return before;
-  }
-
-  #extract(withLocal: boolean, nodes: NodeAddresses | undefined): ServiceExtract {
+  /** @param withLocal whether the cluster has its own zone @param nodes the addresses of nodes */
+  extract(withLocal: boolean, nodes: NodeAddresses | undefined): ServiceExtract {
     const { namespace, name } = this;
     const findings = new FindingCollector();
     let own: EndpointGroups | undefined;
