@@ -208,26 +208,6 @@ describe("the topology (labels of nodes)", () => {
   });
 });
 
-test.each([
-  ["apiVersion", "v1alpha1", "v1beta1"],
-  ["JSON text", "v1beta1", "v1beta1"],
-])("of two versions of an object the one with the later %s counts, in any order", (_, early, late) => {
-  const versions = [early, late].map((version, index) =>
-    serviceExport(
-      "shop/web",
-      { exportedLabels: { version: String(index) } },
-      {},
-      `multicluster.x-k8s.io/${version}`,
-    ),
-  );
-  for (const objects of [versions, versions.toReversed()]) {
-    const { exports } = extractSnapshot([namespace("shop"), service("shop/web"), ...objects], {
-      clusterId: "east",
-    });
-    expect(exports["shop/web"]!.exportedLabels).toEqual({ version: "1" });
-  }
-});
-
 const own = <Made extends KubernetesObject>(object: Made): Made => ({
   ...object,
   metadata: {

@@ -138,11 +138,10 @@ describe("exports (KEP-1645, Exporting Services)", () => {
     expect(exports["shop/web"]!.exportedAt).toBe(UNDATED);
   });
 
-  test("two versions of one ServiceExport are one object; two groups are one export with the older date", () => {
+  test("ServiceExports of two API groups are one export with the older date", () => {
     const { exports } = extract(
       service("shop/web"),
-      serviceExport("shop/web", {}, {}, "multicluster.x-k8s.io/v1alpha1"),
-      serviceExport("shop/web", {}, {}, "multicluster.x-k8s.io/v1beta1"),
+      serviceExport("shop/web"),
       serviceExport("shop/web", {}, { creationTimestamp: "2025-01-01T00:00:00Z" }, "net.gke.io/v1"),
     );
     expect(exports["shop/web"]!.exportedAt).toBe("2025-01-01T00:00:00Z");
