@@ -94,7 +94,6 @@ function withContentOf(before: KnownFile | undefined, problems: readonly Manifes
   return {
     broken: true,
     objects: before?.objects ?? [],
-    endpoints: before?.endpoints ?? [],
     problems: problems.map((problem) => ({ ...problem, hasContent })),
     ignored: before?.ignored ?? [],
   };
@@ -134,9 +133,13 @@ function combine(files: readonly ManifestFile[]): Manifests {
   const problems = files.flatMap((file) => file.problems);
   const objects = new Map<string, ManifestObject>();
   const implied = new Map<string, ManifestObject>();
+  const endpoints: ManifestObject[] = [];
   for (const found of files.flatMap((file) => file.objects)) {
     const identity = identifyObject(found.object);
-    if (identity === undefined) continue;
+    if (identity === undefined) {
+      endpoints.push(found);
+      continue;
+    }
     const { kind, namespace, name } = identity;
     const key = JSON.stringify(identity);
     const before = objects.get(key);
@@ -148,7 +151,7 @@ function combine(files: readonly ManifestFile[]): Manifests {
     objects.set(key, found);
     if (namespace !== "" && !implied.has(namespace)) implied.set(namespace, found);
   }
-  problems.push(...findUnreadEndpoints(files, objects));
+  problems.push(...findUnreadEndpoints(endpoints, objects));
   for (const [name, { file, line, column }] of implied) {
     const object = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
     const key = JSON.stringify(identifyObject(object));
@@ -167,7 +170,7 @@ function combine(files: readonly ManifestFile[]): Manifests {
  * EndpointSlices, "EndpointSlice mirroring"); here they are a problem if there is no slice.
  */
 function* findUnreadEndpoints(
-  files: readonly ManifestFile[],
+  endpoints: readonly ManifestObject[],
   objects: ReadonlyMap<string, ManifestObject>,
 ): Iterable<ManifestProblem> {
   const withSlices = new Set<string>();
@@ -176,7 +179,7 @@ function* findUnreadEndpoints(
     if (kind !== "EndpointSlice") continue;
     for (const { service } of findSliceOwners(object).owners) withSlices.add(`${namespace}/${service}`);
   }
-  for (const { object, ...where } of files.flatMap((file) => file.endpoints)) {
+  for (const { object, ...where } of endpoints) {
     const owner = identifyObject({ ...object, kind: "Service" });
     const service = objects.get(JSON.stringify(owner))?.object as
       | { spec?: { selector?: unknown } }
@@ -212,9 +215,8 @@ export interface ManifestProblem {
 /** The content of one file. A broken file has no objects. */
 interface ManifestFile {
   readonly broken: boolean;
+  /** Those that a snapshot uses, and `v1` Endpoints. */
   readonly objects: readonly ManifestObject[];
-  /** `v1` Endpoints. */
-  readonly endpoints: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
   /** The kinds of objects that a snapshot does not use. */
   readonly ignored: readonly string[];
@@ -237,7 +239,6 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
   const brokenAt = (offset: number, message: string): ManifestFile => ({
     broken: true,
     objects: [],
-    endpoints: [],
     problems: [{ code: "BrokenFile", ...place(offset), message }],
     ignored: [],
   });
@@ -256,7 +257,6 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
 
   const ignored: string[] = [];
   const objects: ManifestObject[] = [];
-  const endpoints: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
   const take = (value: unknown, node: unknown, start: number, list: KubernetesObject = {}) => {
     if (value === null || value === undefined) return;
@@ -284,10 +284,10 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
         ...where,
         message: `kind ${quote(kind)} of ${quote(apiVersion)} is not read: write ${meant}`,
       });
-    else if (identifyObject(object) !== undefined) objects.push({ object, ...where });
     else {
-      if (kind === "Endpoints" && apiVersion === "v1") endpoints.push({ object, ...where });
-      ignored.push(`${printable(kind)} (${printable(apiVersion)})`);
+      const isUsed = identifyObject(object) !== undefined;
+      if (isUsed || (kind === "Endpoints" && apiVersion === "v1")) objects.push({ object, ...where });
+      if (!isUsed) ignored.push(`${printable(kind)} (${printable(apiVersion)})`);
     }
   };
   for (const { start, document } of documents) {
@@ -299,7 +299,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
       return brokenAt(start + (findLostAlias(document) ?? document.range[0]), message);
     }
   }
-  return { broken: false, objects, endpoints, problems, ignored };
+  return { broken: false, objects, problems, ignored };
 }
 
 /**

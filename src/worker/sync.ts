@@ -184,19 +184,10 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
       now,
     );
   };
-  const { token, clientCertificate, ca, backoff, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
-  const pushing = {
-    token,
-    clientCertificate,
-    ca,
-    backoff,
-    leaseSeconds,
-    instance,
-    logger,
-    isCurrent,
-    degraded,
-  };
-  clients = options.gateways.map((gateway) => new PushClient({ ...pushing, gateway }));
+  const { leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
+  clients = options.gateways.map(
+    (gateway) => new PushClient({ ...options, gateway, leaseSeconds, instance, isCurrent, degraded }),
+  );
 
   const status = (): WorkerStatus => {
     const now = performance.now();

@@ -128,7 +128,6 @@ describe("files", () => {
     expect(parseManifestFile("a.yaml", text)).toEqual({
       broken: false,
       objects: [],
-      endpoints: [],
       problems: [{ code: "NotAnObject", file: "a.yaml", line: 1, column: 1, message }],
       ignored: [],
     });

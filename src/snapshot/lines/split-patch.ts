@@ -90,10 +90,10 @@ class PieceWriter {
   }
 
   set(path: readonly string[], name: string, value: unknown): void {
-    const object = this.at(path);
+    this.at(path)[name] = value;
     this.#members++;
-    this.#measure(value, name.length);
-    object[name] = value;
+    this.#values += countValues(value);
+    this.#characters += JSON.stringify([name, value]).length;
   }
 
   take(): JsonObject {
@@ -101,14 +101,6 @@ class PieceWriter {
     this.#root = {};
     this.#members = this.#characters = this.#values = 0;
     return piece;
-  }
-
-  #measure(value: unknown, characters: number): void {
-    this.#values++;
-    this.#characters += characters + 4;
-    if (typeof value === "string") this.#characters += value.length;
-    else if (typeof value === "object" && value !== null)
-      for (const [name, member] of Object.entries(value)) this.#measure(member, name.length);
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { setOrDelete } from "../../extract/fields.ts";
 import {
   type DesiredCondition,
   type DesiredImport,
@@ -218,10 +219,8 @@ export class DesiredState {
       touched.add(key);
       this.#noteRemoval(key, line);
       const lines = this.#lines.get(key) ?? new Map<string, StagedLine>();
-      if (isGone) lines.delete(part);
-      else lines.set(part, line);
-      if (lines.size === 0) this.#lines.delete(key);
-      else this.#lines.set(key, lines);
+      setOrDelete(lines, part, isGone ? undefined : line);
+      setOrDelete(this.#lines, key, lines.size === 0 ? undefined : lines);
     }
     return touched;
   }
