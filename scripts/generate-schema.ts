@@ -36,7 +36,7 @@ export function generateFiles(): ReadonlyMap<string, string> {
 }
 
 /** The JSON Schema files by name, as text. */
-export function generateSchemas(): ReadonlyMap<string, string> {
+function generateSchemas(): ReadonlyMap<string, string> {
   const named = z.registry<{ id: string }>();
   const { ServicePort, EndpointPort, Endpoint, EndpointGroup, EndpointGroups } = snapshot;
   const { ExportedService, ImportedService, LocalService, ClusterZone, Finding, ClusterSnapshot } = snapshot;

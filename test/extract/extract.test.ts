@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { extractSnapshot } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
-import { UNDATED } from "../../src/snapshot/schema.ts";
 import {
   clusterProperty,
   namespace,
@@ -124,19 +123,6 @@ describe("exports (KEP-1645, Exporting Services)", () => {
       expect(exports["shop/db"]!.publishNotReadyAddresses).toBe(expected);
     },
   );
-
-  test("a Service of type ExternalName is not exported (KEP-1645, Service Types)", () => {
-    const objects = [service("shop/web", { type: "ExternalName" }), serviceExport("shop/web")];
-    expect(extract(...objects).exports).toEqual({});
-  });
-
-  test("an export without creationTimestamp counts as the youngest", () => {
-    const { exports } = extract(
-      service("shop/web"),
-      serviceExport("shop/web", {}, { creationTimestamp: undefined }),
-    );
-    expect(exports["shop/web"]!.exportedAt).toBe(UNDATED);
-  });
 
   test("ServiceExports of two API groups are one export with the older date", () => {
     const { exports } = extract(
@@ -323,17 +309,5 @@ describe("namespaces, topology, cluster id", () => {
     ];
     const options = given === undefined ? {} : { clusterId: given };
     expect(extractSnapshot(objects, options).clusterId).toBe(clusterId);
-  });
-
-  test.each([
-    ["CLUSTER_ID_UNKNOWN", []],
-    [
-      "CLUSTER_ID_INVALID",
-      [clusterProperty("cluster.clusterset.k8s.io", "Not An Id"), namespace("kube-system", { uid: "uid-1" })],
-    ],
-  ])("%s names the next step", (code, objects) => {
-    expect(() => extractSnapshot(objects)).toThrow(
-      expect.objectContaining({ code, message: expect.stringContaining("--cluster-id") }),
-    );
   });
 });

@@ -4,7 +4,6 @@ import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { chooseClusterId, suggestKind } from "../../src/extract/objects.ts";
 import { OWNED_NAME_ANNOTATION } from "../../src/extract/services/local-service.ts";
 import { UNDATED } from "../../src/snapshot/schema.ts";
-import { exportedWeb, findingsOf, webWithSlice } from "./findings-of.ts";
 import {
   namespace,
   node,
@@ -17,6 +16,25 @@ import {
   serviceImport,
   slice,
 } from "./objects.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The findings of a cluster with its own zone and the namespace `shop`, as `<key>: <message>`. */
+function findingsOf(objects: readonly KubernetesObject[]): string[] {
+  const clusterZone = { name: "cluster.local", pods: "verified" } as const;
+  const { findings } = extractSnapshot([namespace("shop"), ...objects], { clusterId: "east", clusterZone });
+  return Object.entries(findings).map(([key, { message }]) => `${key}: ${message}`);
+}
+
+/** The exported Service `shop/web`. */
+function exportedWeb(spec: Fields = {}, status: Fields = {}): KubernetesObject[] {
+  return [service("shop/web", spec, status), serviceExport("shop/web")];
+}
+
+/** The exported Service `shop/web` with the EndpointSlice `shop/one`. */
+function webWithSlice(endpoints: unknown, fields: Fields = {}): KubernetesObject[] {
+  return [...exportedWeb(), slice("shop/one", ofService("web"), endpoints, fields)];
+}
 
 describe("services", () => {
   const ADDRESS = "10.0.0.1";
@@ -76,44 +94,8 @@ describe("services", () => {
       ],
     ],
     [
-      'Service/shop/web/InvalidField: status.loadBalancer.ingress[0].ip holds "11111111111111111111111111111111111111111111111111111111111111111", which is not a text of up to 64 characters; it is left out',
-      exportedWeb({}, { loadBalancer: { ingress: [{ ip: "1".repeat(65) }] } }),
-    ],
-    [
-      'Service/shop/web/InvalidField: status.loadBalancer.ingress[0].hostname holds "hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh..., which is not a text of up to 253 characters; it is left out',
-      exportedWeb({}, { loadBalancer: { ingress: [{ hostname: "h".repeat(254) }] } }),
-    ],
-    [
       "Service/shop/web/TooMany: status.loadBalancer.ingress has 101 elements; the first 100 are kept, the others left out",
       exportedWeb({}, { loadBalancer: { ingress: Array(101).fill({ ip: ADDRESS }) } }),
-    ],
-    [
-      "Service/shop/web/InvalidField: spec.externalIPs[0] holds 1, which is not a text of up to 64 characters; it is left out",
-      exportedWeb({ externalIPs: [1] }),
-    ],
-    [
-      "Service/shop/web/InvalidField: spec.clusterIPs[0] holds true, which is not a text of up to 64 characters; it is left out",
-      exportedWeb({ clusterIPs: [true] }),
-    ],
-    [
-      "Service/shop/web/InvalidField: spec.clusterIP[0] holds 7, which is not a text of up to 64 characters; it is left out",
-      exportedWeb({ clusterIPs: undefined, clusterIP: 7 }),
-    ],
-    [
-      'Service/shop/web/InvalidField: spec.externalIPs holds "192.0.2.1", which is not a list; it is left out',
-      exportedWeb({ externalIPs: "192.0.2.1" }),
-    ],
-    [
-      'Service/shop/web/InvalidField: spec.ports holds {"port":80}, which is not a list; it is left out',
-      exportedWeb({ ports: { port: 80 } }),
-    ],
-    [
-      'Service/shop/web/InvalidField: spec.ipFamilies holds "IPv4", which is not a list; it is left out',
-      exportedWeb({ ipFamilies: "IPv4" }),
-    ],
-    [
-      'Service/shop/web/InvalidField: status.loadBalancer.ingress holds {"ip":"192.0.2.1"}, which is not a list; it is left out',
-      exportedWeb({}, { loadBalancer: { ingress: { ip: "192.0.2.1" } } }),
     ],
     [
       'ServiceExport/shop/web/InvalidField: status.clusters holds "east", which is not a list; it is left out',
@@ -128,28 +110,12 @@ describe("services", () => {
       exportedWeb({ ports: [{ port: 80 }, { port: 2 ** 31 }] }),
     ],
     [
-      'Service/shop/web/InvalidField: spec.ports[0].appProtocol holds "pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp..., which is not a text of up to 317 characters; it is left out',
-      exportedWeb({ ports: [{ port: 80, appProtocol: "p".repeat(318) }] }),
-    ],
-    [
       "Service/shop/web/TooMany: spec.ports has 1001 elements; the first 1000 are kept, the others left out",
       exportedWeb({ ports: Array.from({ length: 1001 }, (_, port) => ({ port })) }),
     ],
     [
-      'Service/shop/web/InvalidField: spec.sessionAffinity holds "ssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssss", which is not a text of up to 63 characters; it is left out',
-      exportedWeb({ sessionAffinity: "s".repeat(64) }),
-    ],
-    [
       "Service/shop/web/InvalidField: spec.sessionAffinityConfig.clientIP.timeoutSeconds holds 1.5, which is not a whole number; it is left out",
       exportedWeb({ sessionAffinityConfig: { clientIP: { timeoutSeconds: 1.5 } } }),
-    ],
-    [
-      "Service/shop/web/InvalidField: spec.internalTrafficPolicy holds 1, which is not a text of up to 63 characters; it is left out",
-      exportedWeb({ internalTrafficPolicy: 1 }),
-    ],
-    [
-      "Service/shop/web/InvalidField: spec.trafficDistribution holds [], which is not a text of up to 317 characters; it is left out",
-      exportedWeb({ trafficDistribution: [] }),
     ],
     [
       "ServiceImport/shop/web/InvalidField: spec.type holds 1, which is not a text of up to 63 characters; it is left out",
@@ -187,14 +153,50 @@ describe("services", () => {
       "Service/shop/nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn/InvalidName: the name is not valid for a Kubernetes object",
       [service("shop/" + "n".repeat(254))],
     ],
-    [
-      'Service/shop/web/InvalidField: spec.sessionAffinity holds "ssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssss..., which is not a text of up to 63 characters; it is left out',
-      exportedWeb({ sessionAffinity: "s".repeat(81) }),
-    ],
   ])("reports %s", (expected, objects) => {
     expect(findingsOf(objects)).toEqual([expected]);
   });
 });
+
+const ingress = (value: unknown) => ({ loadBalancer: { ingress: value } });
+
+test.each<[field: string, value: unknown, most: number | "list", spec: object, status?: object]>([
+  ["spec.sessionAffinity", "s".repeat(64), 63, { sessionAffinity: "s".repeat(64) }],
+  ["spec.internalTrafficPolicy", 1, 63, { internalTrafficPolicy: 1 }],
+  ["spec.trafficDistribution", [], 317, { trafficDistribution: [] }],
+  ["spec.externalIPs[0]", 1, 64, { externalIPs: [1] }],
+  ["spec.clusterIPs[0]", true, 64, { clusterIPs: [true] }],
+  ["spec.clusterIP[0]", 7, 64, { clusterIPs: undefined, clusterIP: 7 }],
+  [
+    "spec.ports[0].appProtocol",
+    "p".repeat(318),
+    317,
+    { ports: [{ port: 80, appProtocol: "p".repeat(318) }] },
+  ],
+  ["status.loadBalancer.ingress[0].ip", "1".repeat(65), 64, {}, ingress([{ ip: "1".repeat(65) }])],
+  [
+    "status.loadBalancer.ingress[0].hostname",
+    "h".repeat(254),
+    253,
+    {},
+    ingress([{ hostname: "h".repeat(254) }]),
+  ],
+  ["status.loadBalancer.ingress", { ip: "192.0.2.1" }, "list", {}, ingress({ ip: "192.0.2.1" })],
+  ["spec.externalIPs", "192.0.2.1", "list", { externalIPs: "192.0.2.1" }],
+  ["spec.ports", { port: 80 }, "list", { ports: { port: 80 } }],
+  ["spec.ipFamilies", "IPv4", "list", { ipFamilies: "IPv4" }],
+])(
+  "reports that %s of a Service holds %j, and takes up to %s characters",
+  (field, value, most, spec, status) => {
+    const text = JSON.stringify(value);
+    const quoted = text.length > 80 ? `${text.slice(0, 77)}...` : text;
+    const kind = most === "list" ? "a list" : `a text of up to ${most} characters`;
+    const message = `${field} holds ${quoted}, which is not ${kind}; it is left out`;
+    expect(findingsOf(exportedWeb(spec as never, status as never))).toEqual([
+      `Service/shop/web/InvalidField: ${message}`,
+    ]);
+  },
+);
 
 describe("slices", () => {
   const ADDRESS = "10.0.0.1";
@@ -331,18 +333,14 @@ describe("null counts as absent", () => {
 });
 
 describe("the cluster id (KEP-2149)", () => {
-  test("skips absent sources", () => {
-    expect(chooseClusterId(undefined, null, "uid-1")).toBe("uid-1");
-    expect(chooseClusterId(undefined, undefined, "uid-1")).toBe("uid-1");
-  });
-
   test.each<[string, [string | undefined, unknown, unknown]]>([
     ['the cluster id given is "A"', ["A", "west", "uid-1"]],
     ['the ClusterProperty cluster.clusterset.k8s.io is ["west"]', [undefined, ["west"], "uid-1"]],
     ["the UID of the namespace kube-system is 7", [undefined, undefined, 7]],
     ["the cluster has no id", [undefined, undefined, undefined]],
-  ])("explains that %s", (message, sources) => {
+  ])("explains that %s, and names the next step", (message, sources) => {
     expect(() => chooseClusterId(...sources)).toThrow(message);
+    expect(() => chooseClusterId(...sources)).toThrow("--cluster-id");
   });
 });
 

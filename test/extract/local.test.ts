@@ -107,16 +107,6 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
     expect(services["shop/web"]).toMatchObject({ createdAt, serviceType: "ClusterIP" });
     expect(Object.values(findings).map(({ reason }) => reason)).toEqual(reasons);
   });
-
-  test("an unknown type yields a finding and keeps the neighbour", () => {
-    const { services, findings } = extract([service("shop/odd", { type: "Teapot" }), service("shop/web")]);
-    expect(Object.keys(services)).toEqual(["shop/web"]);
-    expect(Object.keys(findings)).toEqual(["Service/shop/odd/InvalidServiceType"]);
-  });
-
-  test("Services of a namespace that does not exist are leftovers", () => {
-    expect(extract([service("gone/web")]).services).toEqual({});
-  });
 });
 
 describe("names of several labels (Multi-label subdomain support, Proposed solution)", () => {
@@ -157,16 +147,6 @@ describe("names of several labels (Multi-label subdomain support, Proposed solut
     expect(services["shop/partner"]).toMatchObject({ externalName: "api.partner.example" });
     expect(services["shop/partner"]).not.toHaveProperty("ownedName");
   });
-
-  test.each([{ name: "a.b" }, {}])('"requires Type to be ExternalName": %j', (spec) => {
-    const metadata = "name" in spec ? {} : annotated("a.b");
-    const { services, findings } = extract([dated("shop/web", spec, metadata)]);
-    expect(Object.values(findings)).toMatchObject([
-      { reason: "InvalidSpecName", message: expect.stringContaining("type ExternalName") },
-    ]);
-    expect(services["shop/web"]).toMatchObject({ serviceType: "ClusterIP" });
-    expect(services["shop/web"]).not.toHaveProperty("ownedName");
-  });
 });
 
 describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
@@ -193,13 +173,6 @@ describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
   ])("%s", (_, status, metadata, expected) => {
     const { pods, findings } = extract([pod("shop/p", status, metadata)], "verified");
     expect({ pods: Object.keys(pods), findings }).toEqual({ pods: expected, findings: {} });
-  });
-
-  test.each(["disabled", "insecure"] as const)("are not kept in mode %s", (mode) => {
-    const assembler = new SnapshotAssembler(optionsOf(mode));
-    assembler.upsert(namespace("shop"));
-    expect(assembler.upsert(pod("shop/p", { podIP: "10.0.0.1" }))).toBe(false);
-    expect(assembler.snapshot().pods).toEqual({});
   });
 
   test("an address of several pods (host network) is removed with the last of them", () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findOutdated, generateFiles, generateSchemas } from "../../scripts/generate-schema.ts";
+import { findOutdated, generateFiles } from "../../scripts/generate-schema.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import { metaAt, NOON, prepare, push, snapshotOf, stage } from "../database/pushing.ts";
 import { holding } from "./changes.ts";
@@ -50,32 +50,4 @@ test("docs/reference/schema holds no other file", () => {
   );
   const generated = [...generateFiles().keys()].filter((path) => path.startsWith(folder));
   expect(committed.sort()).toEqual(generated.sort());
-});
-
-test("the schema of a snapshot rejects unknown fields and names its parts", () => {
-  const schema = JSON.parse(generateSchemas().get("cluster-snapshot.json")!);
-  expect(schema).toMatchObject({
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    additionalProperties: false,
-  });
-  expect(schema.required).toEqual([
-    "formatVersion",
-    "clusterId",
-    "namespaces",
-    "exports",
-    "imports",
-    "findings",
-  ]);
-  expect(Object.keys(schema.$defs).sort()).toEqual([
-    "ClusterZone",
-    "Endpoint",
-    "EndpointGroup",
-    "EndpointGroups",
-    "EndpointPort",
-    "ExportedService",
-    "Finding",
-    "ImportedService",
-    "LocalService",
-    "ServicePort",
-  ]);
 });

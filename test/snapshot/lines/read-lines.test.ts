@@ -2,31 +2,29 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import { LineSplitter, LinesError } from "../../../src/snapshot/lines/json-syntax.ts";
-import { LinesReader } from "../../../src/snapshot/lines/lines-reader.ts";
-import { DEFAULT_LINE_LIMITS, type LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
+import { DEFAULT_LINE_LIMITS } from "../../../src/snapshot/lines/patch-line.ts";
 import { SnapshotError } from "../../../src/snapshot/parse.ts";
 import { readSnapshotLines } from "../changes.ts";
 import { shopSnapshot } from "../worlds.ts";
 import { concat, cutAt, readAll } from "./bytes.ts";
 import { headerLine, sealed } from "./push-lines.ts";
 
+const HEADER = headerLine("west");
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+function errorOf(read: () => unknown): LinesError {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof LinesError) return error;
+    throw error;
+  }
+  throw new Error("the lines were read");
+}
+
 describe("lines", () => {
-  const HEADER = '{"formatVersion":2,"clusterId":"west"}';
   const limits = { lineBytes: 400, lineValues: 20, lineLevels: 5 };
-
-  function errorOf(read: () => unknown): LinesError {
-    try {
-      read();
-    } catch (error) {
-      if (error instanceof LinesError) return error;
-      throw error;
-    }
-    throw new Error("the lines were read");
-  }
-
-  function encode(text: string): Uint8Array {
-    return new TextEncoder().encode(text);
-  }
 
   const badLines: [claim: string, text: string, code: string, line: number, message: string][] = [
     [
@@ -178,97 +176,51 @@ describe("lines", () => {
   }
 });
 
-describe("a line", () => {
-  const HEADER = headerLine("west");
+describe("a line's shape", () => {
+  const limits = { ...DEFAULT_LINE_LIMITS, lineValues: 8, lineLevels: 4 };
+  // 3 elements, and in the entry one member with an array of so many elements.
+  const wide = (elements: number) => `["pods","a/b",{"a":[${new Array(elements).fill(1)}]}]`;
+  const deep = (levels: number) => `["pods","a/b",${'{"a":'.repeat(levels)}1${"}".repeat(levels)}]`;
+  const read = (...lines: string[]) => readAll([encode(sealed(HEADER, ...lines))], limits);
 
-  function read(text: string, limits?: LineLimits) {
-    const reader = new LinesReader(limits);
-    const lines = [...reader.feed(new TextEncoder().encode(text))];
-    return { reader, lines, header: reader.finish() };
-  }
-
-  function errorOf(text: string, limits?: LineLimits): string {
-    try {
-      read(text, limits);
-    } catch (error) {
-      if (error instanceof LinesError) return `${error.code} ${error.message}`;
-      throw error;
-    }
-    throw new Error("the lines were read");
-  }
-
-  describe("a line's shape", () => {
-    const limits = { ...DEFAULT_LINE_LIMITS, lineValues: 8, lineLevels: 4 };
-    // 3 elements, and in the entry one member with an array of so many elements.
-    const wide = (elements: number) => `["pods","a/b",{"a":[${new Array(elements).fill(1)}]}]`;
-    const deep = (levels: number) => `["pods","a/b",${'{"a":'.repeat(levels)}1${"}".repeat(levels)}]`;
-
-    test("may have as many values and levels as the limits say", () => {
-      expect(read(sealed(HEADER, wide(4), deep(3)), limits).lines.map(({ values }) => values)).toEqual([
-        8, 6,
-      ]);
+  test("may have as many values and levels as the limits say, and not one more", () => {
+    expect(read(wide(4), deep(3)).map(({ values }) => values)).toEqual([8, 6]);
+    expect(errorOf(() => read(wide(5)))).toMatchObject({
+      code: "LINE_TOO_LONG",
+      message: "line 2: has more than 8 members and elements: split the entry",
     });
-
-    test("with one value or one level more is rejected", () => {
-      expect(errorOf(sealed(HEADER, wide(5)), limits)).toBe(
-        "LINE_TOO_LONG line 2: has more than 8 members and elements: split the entry",
-      );
-      expect(errorOf(sealed(HEADER, deep(4)), limits)).toBe(
-        "JSON_TOO_DEEP line 2: is nested more than 4 levels deep",
-      );
+    expect(errorOf(() => read(deep(4)))).toMatchObject({
+      code: "JSON_TOO_DEEP",
+      message: "line 2: is nested more than 4 levels deep",
     });
+  });
 
-    it.each([
-      ['["pods","a/b",{"__proto__":1}]', true],
-      ['["pods","a/b",{"a":{"b":[{"__proto__":1}]}}]', true],
-      ['["pods","__proto__",{"a":"__proto__"}]', false],
-    ])("%s has a member __proto__: %s", (text, expected) => {
-      expect(read(sealed(HEADER, text)).lines[0]!.hasPrototypeKey).toBe(expected);
-    });
+  it.each([
+    ['["pods","a/b",{"__proto__":1}]', true],
+    ['["pods","a/b",{"a":[{"__proto__":1}]}]', true],
+    ['["pods","__proto__",{"a":"__proto__"}]', false],
+  ])("%s has a member __proto__: %s", (text, expected) => {
+    expect(read(text)[0]!.hasPrototypeKey).toBe(expected);
   });
 });
 
-describe("bytes", () => {
-  const encode = (text: string) => new TextEncoder().encode(text);
+describe("bytes in pieces", () => {
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-  function split(most: number, ...pieces: readonly string[]) {
-    const splitter = new LineSplitter(most);
-    const lines = pieces.flatMap((piece) => [...splitter.feed(encode(piece))].map(decode));
-    return { lines, splitter };
-  }
-
-  describe("bytes in pieces", () => {
-    it("may be changed once they were taken", () => {
-      const splitter = new LineSplitter(100);
-      const memory = encode("abc");
-      expect([...splitter.feed(memory)]).toEqual([]);
-      memory.fill(0x7a);
-      expect([...splitter.feed(encode("d\n"))].map(decode)).toEqual(["abcd\n"]);
-    });
+  it("may be changed once they were taken", () => {
+    const splitter = new LineSplitter(100);
+    const memory = encode("abc");
+    expect([...splitter.feed(memory)]).toEqual([]);
+    memory.fill(0x7a);
+    expect([...splitter.feed(encode("d\n"))].map(decode)).toEqual(["abcd\n"]);
   });
 
-  describe("a line", () => {
-    it.each([[["abcd\n"]], [["ab", "cd\n"]], [["abcd", "\n"]], [["x\nabcd\n"]]])(
-      "of as many bytes as it may have is read: %j",
-      (pieces) => {
-        expect(split(4, ...pieces).lines.at(-1)).toBe("abcd\n");
-      },
-    );
-
-    it.each<[pieces: string[], line: number]>([
-      [["abcde\n"], 1],
-      [["abcde"], 1],
-      [["abc", "de"], 1],
-      [["a\nabcd", "e\n"], 2],
-    ])("of one byte more is an error before its end comes: %j", (pieces, line) => {
-      expect(() => split(4, ...pieces)).toThrow(
-        expect.objectContaining({
-          code: "LINE_TOO_LONG",
-          line,
-          message: `line ${line}: has more than 4 bytes`,
-        }),
-      );
-    });
-  });
+  it.each([[["abcd\n"]], [["ab", "cd\n"]], [["abcd", "\n"]], [["x\nabcd\n"]]])(
+    "may be a line of as many bytes as it may have: %j",
+    (pieces) => {
+      const splitter = new LineSplitter(4);
+      const lines = pieces.flatMap((piece) => [...splitter.feed(encode(piece))].map(decode));
+      expect(lines.at(-1)).toBe("abcd\n");
+    },
+  );
 });
