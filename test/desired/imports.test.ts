@@ -6,6 +6,20 @@ import { deriveWorld } from "./derived.ts";
 
 const derive = (...world: Parameters<typeof deriveWorld>[0]) => deriveWorld(world).service()!;
 const pods = (...addresses: string[]) => endpoints(...addresses.map((address) => ({ address })));
+/** One endpoint with ports of these names. */
+const listening = (address: string, ...names: string[]) => ({
+  any: {
+    ports: names.map((name) => ({ name, protocol: "TCP", port: 8080 })),
+    members: { [address]: { address } },
+  },
+});
+/** The names of ports in the slices of each cluster. */
+const portsOf = ({ slices }: ReturnType<typeof derive>) =>
+  Object.fromEntries(slices.map(({ cluster, desired }) => [cluster, desired.ports.map(({ name }) => name)]));
+const asHeadless = (one: ReturnType<typeof exporting>) => ({
+  ...one,
+  exports: { "shop/web": { ...one.exports["shop/web"]!, headless: true } },
+});
 
 describe("a ServiceImport", () => {
   it("has type, affinity, policies, labels and annotations of the oldest export, and names the exporters", () => {
@@ -99,33 +113,22 @@ describe("a ServiceImport", () => {
   });
 
   it("has an unnamed port beside others, and its slices have the name of the derived Service for it, too", () => {
-    const group = (name: string, address: string) => ({
-      any: { ports: [{ name, protocol: "TCP", port: 8080 }], members: { [address]: { address } } },
-    });
-    const older = exporting("a", { ports: [port("", 80)], endpoints: group("", "10.0.0.1") });
-    const namesOf = ({ import: { ports }, slices }: ReturnType<typeof derive>) => [
-      ports.map(({ name }) => name),
-      slices.map(({ cluster, desired }) => [cluster, desired.ports.map(({ name }) => name)]),
+    const namesOf = (desired: ReturnType<typeof derive>) => [
+      desired.import.ports.map(({ name }) => name),
+      portsOf(desired),
     ];
-    expect(namesOf(derive(older))).toEqual([[""], [["a", [""]]]]);
-    const others = [port("https", 443), port("tcp-80", 81), port("tcp-80-1", 82)];
+    const older = exporting("a", { ports: [port("", 80)], endpoints: listening("10.0.0.1", "") });
+    expect(namesOf(derive(older))).toEqual([[""], { a: [""] }]);
     const younger = exporting("b", {
       exportedAt: day(9),
-      ports: others,
-      endpoints: group("https", "10.1.0.1"),
+      ports: [port("https", 443), port("tcp-80", 81), port("tcp-80-1", 82)],
+      endpoints: listening("10.1.0.1", "https"),
     });
     expect(namesOf(derive(older, younger))).toEqual([
       ["", "https", "tcp-80", "tcp-80-1"],
-      [
-        ["a", ["", "tcp-80-2"]],
-        ["b", ["https"]],
-      ],
+      { a: ["", "tcp-80-2"], b: ["https"] },
     ]);
-    const headless = { ...older, exports: { "shop/web": { ...older.exports["shop/web"]!, headless: true } } };
-    expect(namesOf(derive(headless, younger))[1]).toEqual([
-      ["a", [""]],
-      ["b", ["https"]],
-    ]);
+    expect(portsOf(derive(asHeadless(older), younger))).toEqual({ a: [""], b: ["https"] });
   });
 
   it("has no port that an API server rejects", () => {
@@ -215,33 +218,26 @@ describe("the slices of a service", () => {
   });
 
   it("lack the ports that lost, of that cluster alone, by the name of the Service's port", () => {
-    const target = (name: string, number: number) => ({ name, protocol: "TCP", port: number });
-    const group = (address: string) => ({
-      any: { ports: [target("http", 8080), target("tcp", 9)], members: { [address]: { address } } },
-    });
-    const a = exporting("a", { ports: [port("http", 80), port("tcp", 42)], endpoints: group("10.0.0.1") });
-    const b = exporting("b", {
-      exportedAt: day(9),
-      ports: [port("http", 80), port("tcp", 4242)],
-      endpoints: group("10.1.0.1"),
-    });
-    const portsOf = ({ slices }: ReturnType<typeof derive>) =>
-      Object.fromEntries(
-        slices.map(({ cluster, desired }) => [cluster, desired.ports.map(({ name }) => name)]),
-      );
+    const exported = (cluster: string, tcp: number, address: string) =>
+      exporting(cluster, {
+        exportedAt: day(cluster === "a" ? 1 : 9),
+        ports: [port("http", 80), port("tcp", tcp)],
+        endpoints: listening(address, "http", "tcp"),
+      });
+    const [a, b] = [exported("a", 42, "10.0.0.1"), exported("b", 4242, "10.1.0.1")];
     expect(portsOf(derive(a, b))).toEqual({ a: ["http", "tcp"], b: ["http"] });
-    const headless = { ...a, exports: { "shop/web": { ...a.exports["shop/web"]!, headless: true } } };
-    expect(portsOf(derive(headless, b))).toEqual({ a: ["http", "tcp"], b: ["http", "tcp"] });
+    expect(portsOf(derive(asHeadless(a), b))).toEqual({ a: ["http", "tcp"], b: ["http", "tcp"] });
   });
 
   it("have the name of the union's port with the same number, so that its traffic reaches each exporter", () => {
-    const group = (name: string, address: string) => ({
-      any: { ports: [{ name, protocol: "TCP", port: 8080 }], members: { [address]: { address } } },
-    });
     const exports = [
-      exporting("a", { ports: [port("web", 80, "TCP", "http")], endpoints: group("web", "10.0.0.1") }),
-      exporting("b", { exportedAt: day(2), ports: [port("", 80)], endpoints: group("", "10.1.0.1") }),
-      exporting("c", { exportedAt: day(3), ports: [port("http", 80)], endpoints: group("http", "10.2.0.1") }),
+      exporting("a", { ports: [port("web", 80, "TCP", "http")], endpoints: listening("10.0.0.1", "web") }),
+      exporting("b", { exportedAt: day(2), ports: [port("", 80)], endpoints: listening("10.1.0.1", "") }),
+      exporting("c", {
+        exportedAt: day(3),
+        ports: [port("http", 80)],
+        endpoints: listening("10.2.0.1", "http"),
+      }),
     ];
     const { slices } = derive(...exports);
     expect(slices.map(({ cluster, desired }) => [cluster, desired.ports])).toEqual(

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { extractSnapshot, SnapshotAssembler } from "../../src/extract/extract.ts";
 import { identifyObject, type KubernetesObject } from "../../src/extract/objects.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
-import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { change, endpoints, ports, wellFormed } from "./any-objects.ts";
 import {
   namespace,
@@ -142,31 +141,6 @@ test("changes one by one have the same snapshot as the remaining objects at once
   );
 });
 
-test("a change affects only its own service: all other entries keep their identity", () => {
-  const assembler = new SnapshotAssembler(options);
-  for (const object of [
-    namespace("x"),
-    service("x/a"),
-    service("x/b"),
-    serviceExport("x/a"),
-    serviceExport("x/b"),
-  ])
-    assembler.upsert(object);
-  const before = assembler.snapshot();
-  const { version } = assembler.state;
-  assembler.upsert(service("x/a", {}, { loadBalancer: {} }));
-  expect(assembler.snapshot()).toEqual(before);
-  expect(assembler.state.version).toBe(version);
-
-  assembler.upsert(slice("x/a-1", ofService("a"), endpoints));
-  const after = assembler.snapshot();
-  expect(assembler.state.version).toBe(version + 1);
-  expect(after.exports["x/b"]).toBe(before.exports["x/b"]);
-  expect(after.namespaces).toEqual(before.namespaces);
-  expect(after.imports).toEqual(before.imports);
-  expect(Object.keys((diffSnapshots(before, after) as { exports: object }).exports)).toEqual(["x/a"]);
-});
-
 test("the cluster's own zone adds its tables and changes nothing else", () => {
   fc.assert(
     fc.property(fc.array(wellFormed, { maxLength: 25 }), (objects) => {
@@ -178,26 +152,6 @@ test("the cluster's own zone adds its tables and changes nothing else", () => {
     }),
     { numRuns: 200 },
   );
-});
-
-test("a change of a cluster's own Service or pod changes only its own entry", () => {
-  const assembler = new SnapshotAssembler(local);
-  for (const object of [namespace("x"), service("x/a"), service("x/b"), serviceExport("x/a"), pod("x/p")])
-    assembler.upsert(object);
-  const before = assembler.snapshot();
-  assembler.upsert(service("x/b", { ports: [] }));
-  assembler.upsert(pod("x/q", { podIP: "10.0.0.9" }));
-  const after = assembler.snapshot();
-  expect(after.services["x/a"]).toBe(before.services["x/a"]);
-  expect(after.exports["x/a"]).toBe(before.exports["x/a"]);
-  expect(diffSnapshots(before, after)).toEqual({
-    services: { "x/b": { ports: [] } },
-    pods: { "x/10.0.0.9": {} },
-  });
-  const { version } = assembler.state;
-  assembler.upsert(pod("x/q", { podIP: "10.0.0.9", phase: "Running" }));
-  assembler.refresh();
-  expect(assembler.state.version).toBe(version);
 });
 
 test("a slice that moves to another service keeps its finding", () => {
