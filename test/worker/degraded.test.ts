@@ -37,20 +37,22 @@ describe("problems of an API server", () => {
   beforeEach(async () => {
     api = await world.startApi();
     api.put("/api/namespaces", namespace("shop"));
-    const pauses = { first: 10, most: 50 };
-    source = new KubernetesSource(
-      {
-        kubeconfig: world.kubeconfig,
-        clusterIdGiven: true,
-        logger: world.logs,
-        times: { backoff: pauses, slowBackoff: pauses, discovery: 50, problemAfter: 50 },
-      },
-      LISTENER,
-    );
-    world.run((signal) => source.run(signal));
-    await until(() => expect(source.complete).toBe(true));
+    source = await read();
     await until(() => expect(problemsOf(source)).toEqual([]));
   });
+
+  async function read(more: { readonly nodeAddresses?: boolean } = {}): Promise<KubernetesSource> {
+    const pauses = { first: 10, most: 50 };
+    const times = { backoff: pauses, slowBackoff: pauses, discovery: 50, problemAfter: 50 };
+    const { kubeconfig, logs: logger } = world;
+    const reading = new KubernetesSource(
+      { kubeconfig, clusterIdGiven: true, logger, times, ...more },
+      LISTENER,
+    );
+    world.run((signal) => reading.run(signal));
+    await until(() => expect(reading.complete).toBe(true));
+    return reading;
+  }
 
   test("that does not answer last until it does", async () => {
     const before = performance.now();
@@ -95,31 +97,8 @@ describe("problems of an API server", () => {
     await until(() => expect(problemsOf(source)).toEqual([]));
   });
 
-  test("that forbids what is optional are none", async () => {
-    api.refuse.set("/api/v1/nodes", 403);
-    api.closeWatches("end");
-    const refusals = () => api.seen.filter((path) => path.startsWith("/api/v1/nodes")).length;
-    const before = refusals();
-    await until(() => {
-      expect(problemsOf(source)).toEqual([]);
-      expect(refusals()).toBeGreaterThan(before + 3);
-    });
-  });
-
   test("that forbids nodes are problems where their addresses are exported", async () => {
-    const pauses = { first: 10, most: 50 };
-    const withNodes = new KubernetesSource(
-      {
-        kubeconfig: world.kubeconfig,
-        clusterIdGiven: true,
-        nodeAddresses: true,
-        logger: world.logs,
-        times: { backoff: pauses, slowBackoff: pauses, discovery: 50, problemAfter: 50 },
-      },
-      LISTENER,
-    );
-    world.run((signal) => withNodes.run(signal));
-    await until(() => expect(withNodes.complete).toBe(true));
+    const withNodes = await read({ nodeAddresses: true });
     api.refuse.set("/api/v1/nodes", 403);
     api.closeWatches("end");
     await until(() => expect(problemsOf(withNodes)).toEqual(["RBAC_FORBIDDEN nodes"]));

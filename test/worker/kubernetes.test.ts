@@ -359,6 +359,7 @@ test("works without nodes, but without a topology", async () => {
   expect(assembler.snapshot()).not.toHaveProperty("topology");
   expect(logs.lines.some((line) => line.startsWith("warn: RBAC forbids to list and watch nodes"))).toBe(true);
   expect(errors).toEqual([]);
+  expect(source.problems(performance.now() + 10_000)).toEqual([]);
   api.refuse.clear();
   await until(() => expect(assembler.snapshot().topology).toEqual({ region: "eu" }));
 });

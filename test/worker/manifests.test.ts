@@ -333,19 +333,6 @@ describe("watching", () => {
     await becomes(["shop/cache", "shop/db"]);
   });
 
-  test("notices each replacement of a file by a rename, as editors do", async () => {
-    await write("a.yaml", both("first"));
-    start();
-    await becomes(["shop/first"]);
-    for (const name of ["second", "third", "fourth"]) {
-      await write(".a.yaml.new", both(name));
-      await rename(join(folder, ".a.yaml.new"), join(folder, "a.yaml"));
-      await becomes([`shop/${name}`]);
-    }
-    await write("a.yaml", both("fifth"));
-    await becomes(["shop/fifth"]);
-  });
-
   test("notices each swap of the ..data link of a mounted ConfigMap", async () => {
     const mount = async (version: string, name: string) => {
       await mkdir(join(folder, `..${version}/deep`), { recursive: true });
@@ -366,66 +353,6 @@ describe("watching", () => {
       await mount(version, name);
       await becomes([`shop/deep-${name}`, `shop/${name}`]);
       await rm(join(folder, `..${Number(version) - 1}`), { recursive: true });
-    }
-  });
-
-  test("watches new directories, also if one replaces another", async () => {
-    await write("a.yaml", both("web"));
-    start();
-    await becomes(["shop/web"]);
-    await mkdir(join(folder, "late/deep"), { recursive: true });
-    await write("late/deep/b.yaml", both("db"));
-    await becomes(["shop/db", "shop/web"]);
-    await write("late/deep/b.yaml~", both("cache"));
-    await rename(join(folder, "late/deep/b.yaml~"), join(folder, "late/deep/b.yaml"));
-    await becomes(["shop/cache", "shop/web"]);
-    await mkdir(join(folder, ".new"));
-    await write(".new/c.yaml", both("queue"));
-    await rename(join(folder, "late"), join(folder, ".old"));
-    await rename(join(folder, ".new"), join(folder, "late"));
-    await becomes(["shop/queue", "shop/web"]);
-    await write("late/c.yaml", both("mail"));
-    await becomes(["shop/mail", "shop/web"]);
-    await rm(join(folder, "late"), { recursive: true });
-    await becomes(["shop/web"]);
-    await mkdir(join(folder, "late"));
-    await write("late/c.yaml", both("again"));
-    await becomes(["shop/again", "shop/web"]);
-  });
-
-  test.each(["a directory", "a symbolic link"])("notices each replacement of %s", async (kind) => {
-    const [current, releases] = [join(folder, "current"), join(folder, "releases")];
-    const publish = async (name: string) => {
-      await mkdir(join(releases, name), { recursive: true });
-      await write(`releases/${name}/a.yaml`, both(name));
-      if (kind === "a directory") {
-        await rename(current, join(releases, `${name}-before`)).catch(() => undefined);
-        await rename(join(releases, name), current);
-      } else {
-        await symlink(join(releases, name), join(folder, "next"));
-        await rename(join(folder, "next"), current);
-      }
-    };
-    await publish("first");
-    start(current);
-    await becomes(["shop/first"]);
-    for (const name of ["second", "third"]) {
-      await publish(name);
-      await becomes([`shop/${name}`]);
-    }
-  });
-
-  test("notices the replacement of the target of a symbolic link", async () => {
-    await mkdir(join(folder, "elsewhere"));
-    await write("elsewhere/a.yaml", both("first"));
-    await mkdir(join(folder, "manifests"));
-    await symlink(join(folder, "elsewhere/a.yaml"), join(folder, "manifests/a.yaml"));
-    start(join(folder, "manifests"));
-    await becomes(["shop/first"]);
-    for (const name of ["second", "third"]) {
-      await write("elsewhere/a.yaml~", both(name));
-      await rename(join(folder, "elsewhere/a.yaml~"), join(folder, "elsewhere/a.yaml"));
-      await becomes([`shop/${name}`]);
     }
   });
 

@@ -113,10 +113,19 @@ const whilePassing = (check: () => void) =>
     vi.advanceTimersByTime(1000);
     check();
   });
+const parameters = () => gateway.seen.map(({ method, path }) => `${method} ${path.split("?")[1]}`);
 const renewals = () => gateway.seen.filter(({ method }) => method === "POST");
 
 const holds = (wanted: ClusterSnapshot) =>
   until(() => expect(gateway.held.get(wanted.clusterId)?.snapshot).toEqual(wanted));
+
+/** A client that has pushed its first snapshot. */
+async function startHeld(more?: Partial<PushClientOptions>) {
+  const client = start(more);
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  return client;
+}
 
 test("pushes the full snapshot first, compressed, then deltas in proportion to the change", async () => {
   const client = start({ gateway: `${gateway.url}/` });
@@ -161,9 +170,7 @@ test("pushes endless changes no faster than the budget", async () => {
   }
 });
 test("names the newest generation that the gateway named with what replaces any, so that it replaces none that is newer", async () => {
-  const client = start({ backoff: { first: 60_000, most: 60_000 } });
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  const client = await startHeld({ backoff: { first: 60_000, most: 60_000 } });
   // Another request of this cluster came to the gateway since, and one more before the full snapshot.
   gateway.held.set("east", { generation: 7, snapshot: snapshot(1) });
   gateway.error = ({ method }) => {
@@ -174,8 +181,7 @@ test("names the newest generation that the gateway named with what replaces any,
   };
   client.offer(snapshot(2));
   await holds(snapshot(2));
-  const parameters = gateway.seen.map(({ method, path }) => `${method} ${path.split("?")[1]}`);
-  expect(parameters).toEqual([
+  expect(parameters()).toEqual([
     "PUT leaseSeconds=60",
     "PATCH baseGeneration=1&leaseSeconds=60",
     "PUT leaseSeconds=60&after=7",
@@ -184,13 +190,11 @@ test("names the newest generation that the gateway named with what replaces any,
 });
 
 test("does not forget the newest generation where a gateway names an older one, as one that is behind does", async () => {
-  const client = start({ backoff: { first: 60_000, most: 60_000 } });
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  const client = await startHeld({ backoff: { first: 60_000, most: 60_000 } });
   gateway.held.set("east", { generation: 0, snapshot: snapshot(0) });
   client.offer(snapshot(2));
   await holds(snapshot(2));
-  expect(gateway.seen.map(({ method, path }) => `${method} ${path.split("?")[1]}`)).toEqual([
+  expect(parameters()).toEqual([
     "PUT leaseSeconds=60",
     "PATCH baseGeneration=1&leaseSeconds=60",
     "PUT leaseSeconds=60&after=1",
@@ -198,9 +202,7 @@ test("does not forget the newest generation where a gateway names an older one, 
 });
 test("renews the lease without changes, and sends the full snapshot if the renewal gets 409", async () => {
   fakeTime();
-  const client = start();
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  await startHeld();
   await whilePassing(() => expect(renewals().length).toBeGreaterThan(2));
   expect(renewals().at(-1)).toMatchObject({ body: { generation: 1 } });
   gateway.held.clear();
@@ -226,18 +228,6 @@ test("lets the lease expire while the source cannot confirm the state", async ()
   current = true;
   await whilePassing(() => expect(renewals()).not.toEqual([]));
 });
-test.each([
-  [503, undefined],
-  [500, undefined],
-  [429, { "retry-after": "0" }],
-])("retries after the transient status %i", async (status, headers) => {
-  let left = 3;
-  gateway.error = () => (left-- > 0 ? { status, ...(headers ? { headers } : {}) } : undefined);
-  start().offer(snapshot(1));
-  await holds(snapshot(1));
-  expect(gateway.seen.length).toBe(4);
-});
-
 test.each([
   [401, "--token-file"],
   [403, "--cluster-id"],
@@ -267,9 +257,7 @@ test("sends another snapshot at once after 422", async () => {
 test("renews the lease of the last good state while the gateway rejects a newer one, which is tried again no sooner", async () => {
   fakeTime();
   gateway.error = ({ method }) => (method === "PATCH" ? { status: 413, code: "LINE_TOO_LONG" } : undefined);
-  const client = start({ slowBackoff: { first: 1e9, most: 1e9 } });
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  const client = await startHeld({ slowBackoff: { first: 1e9, most: 1e9 } });
   client.offer(snapshot(2));
   await whilePassing(() => expect(renewals().length).toBeGreaterThan(2));
   expect(gateway.verbs.filter((verb) => !verb.startsWith("POST"))).toEqual([
@@ -296,9 +284,7 @@ const failuresLogged = () => logs.lines.filter((line) => line.includes("as asked
 test.each([400, 403, 408, 413, 422, 429, 500, 503])(
   "renews the lease while the gateway or a proxy answers a delta with %i, and pushes that again",
   async (status) => {
-    const client = start();
-    client.offer(snapshot(1));
-    await holds(snapshot(1));
+    const client = await startHeld();
     const passThird = passingThirds(client);
     gateway.error = ({ method }) => (method === "PATCH" && renewals().length === 0 ? { status } : undefined);
     client.offer(snapshot(2));
@@ -309,9 +295,7 @@ test.each([400, 403, 408, 413, 422, 429, 500, 503])(
 );
 
 test("pushes after a renewal that failed, since a delta renews the lease, too", async () => {
-  const client = start();
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  const client = await startHeld();
   const passThird = passingThirds(client);
   const failing: RequestError[] = [{ status: 503 }, { status: 403 }];
   gateway.error = () => failing.shift();
@@ -325,9 +309,7 @@ test("pushes after a renewal that failed, since a delta renews the lease, too", 
 test.each(["PATCH", "POST"])(
   "renews the lease in time after a %s that the gateway wants only after five minutes",
   async (refused) => {
-    const client = start();
-    client.offer(snapshot(1));
-    await holds(snapshot(1));
+    const client = await startHeld();
     const passThird = passingThirds(client);
     const failing: RequestError[] = [{ status: 503, headers: { "retry-after": "300" } }];
     gateway.error = () => failing.shift();
@@ -339,9 +321,7 @@ test.each(["PATCH", "POST"])(
 );
 
 test("a delta that failed, and whose changes were taken back, is no failure any more with the next renewals", async () => {
-  const client = start();
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  const client = await startHeld();
   const passThird = passingThirds(client);
   const failing: RequestError[] = [{ status: 503 }];
   gateway.error = () => failing.shift();
@@ -413,9 +393,7 @@ test("reads the token again for each request", async () => {
 });
 
 test("sends a full snapshot for another cluster id", async () => {
-  const client = start();
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  const client = await startHeld();
   client.offer(snapshot(1, "west"));
   await holds(snapshot(1, "west"));
 });
@@ -457,9 +435,7 @@ test.each(["", "two words", "line\nbreak"])(
 
 test("reports what is wrong with the worker at once, with renewals and with pushes, and its end", async () => {
   let degraded: Degradation[] = [];
-  const client = start({ degraded: () => degraded });
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  const client = await startHeld({ degraded: () => degraded });
   degraded = [{ reason: "API_UNREACHABLE", seconds: 5 }];
   client.changed();
   await until(() => expect(gateway.verbs).toEqual(["PUT snapshot", "POST lease"]));
@@ -482,9 +458,7 @@ test("reports what is wrong with the worker at once, with renewals and with push
 test("a report that a gateway did not take is sent again; a full snapshot has it, too", async () => {
   const report = [{ reason: "RBAC_FORBIDDEN", seconds: 5, subject: "services" }];
   let degraded: Degradation[] = [];
-  const client = start({ degraded: () => degraded });
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  const client = await startHeld({ degraded: () => degraded });
   const failing: RequestError[] = [{ status: 503 }, "drop", { status: 409 }];
   gateway.error = () => failing.shift();
   degraded = report;
