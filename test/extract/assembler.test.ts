@@ -77,6 +77,16 @@ describe("a snapshot", () => {
   });
 });
 
+test("all entries of a namespace leave with it, and come back with it", () => {
+  const assembler = assemble(everything, "east");
+  const before = assembler.snapshot();
+  assembler.delete(namespace("shop"));
+  const { exports, imports, services, pods, findings } = assembler.snapshot();
+  expect([exports, imports, services, pods, findings]).toEqual([{}, {}, {}, {}, {}]);
+  assembler.upsert(namespace("shop"));
+  expect(assembler.snapshot()).toEqual(before);
+});
+
 function entriesOf(snapshot: ClusterSnapshot): ReadonlyMap<string, unknown> {
   return new Map(
     Object.entries(snapshot).flatMap(([part, value]): [string, unknown][] =>
