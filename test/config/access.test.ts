@@ -140,32 +140,22 @@ describe("rules", () => {
 
   const ONE_SCOPE = "rules[0].scope.view: must be one of clusters";
   it.each([
-    [rule({ ...bearer, name: "Büro" }), "access.rules[0].name: must be letters"],
     [rule({ ...bearer, name: "public" }), "access.rules[0].name: is the name of the public rule"],
     [
       { rules: [...rule(bearer).rules, ...rule(bearer).rules] },
       "access.rules[1].name: is the name of another",
     ],
-    [rule({ bearer: [] }), "access.rules[0].bearer: "],
     [rule({ bearer: [{}] }), "access.rules[0].bearer[0]: must have one of tokenSha256 and tokenFile"],
     [
       rule({ basic: [{ username: "a:b", passwordSha256: HASH }] }),
       "basic[0].username: must have neither a colon",
     ],
     [rule({ basic: [{ username: "a" }] }), "basic[0]: must have one of passwordSha256 and passwordFile"],
-    [rule({ pathTokens: [{ tokenSha256: "0f" }] }), "pathTokens[0].tokenSha256: must be 64 hex digits"],
     [rule({ hostTokens: [{ tokenSha256: HASH }] }), "access.rules[0].hostTokens: needs hostNames"],
     [rule({ certificates: [{}] }), "certificates[0]: must have san or fingerprintSha256"],
-    [rule({ oidc: [{ issuer: "a", claims: { groups: [] }, jwksFile: "b" }] }), "oidc[0].claims.groups: "],
     [rule({ oidc: [{ issuer: "a" }] }), "oidc[0]: must have one of jwks, jwksFile, jwksUri and discovery"],
     [rule({ addresses: ["10.0.0.1/8"] }), "addresses[0]: must be a range of addresses"],
-    [rule({ ...bearer, scope: { view: "Up" } }), "rules[0].scope.view: "],
     [rule({ ...bearer, scope: { view: "a", clusters: ["b"] } }), ONE_SCOPE],
-    [rule({ ...bearer, scope: { namespaces: [] } }), "rules[0].scope.namespaces: "],
-    [
-      rule({ ...bearer, scope: { namespaces: ["a.b"] } }),
-      "scope.namespaces[0]: must be the name of a namespace",
-    ],
     [{ public: { view: "a", clusters: ["b"] } }, "access.public.view: must be one of clusters"],
     [
       {

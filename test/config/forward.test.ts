@@ -81,14 +81,8 @@ dns: { listen: [{ address: "127.0.0.1:53", outsideZones: ${outsideZones} }] }`);
       "dot: {listen: [{address: ':853', outsideZones: forward}]}\n",
       "dot.listen[0].outsideZones: forward needs",
     ],
-    [
-      "paths:\n  - path: a\n    outsideZones: refuse\n",
-      "gateway.yaml:2: paths[0].path: must be a path of letters",
-    ],
     ["paths: [{path: /a/:b, outsideZones: refuse}]\n", "paths[0].path: must be a path of letters"],
-    ["paths: [{path: '/a/*', outsideZones: refuse}]\n", "paths[0].path: must be a path of letters"],
     ["paths: [{path: /api/x, outsideZones: refuse}]\n", "paths[0].path: is in use for something else"],
-    ["paths: [{path: /metrics, outsideZones: refuse}]\n", "paths[0].path: is in use for something else"],
     [
       "paths: [{path: /clusters/a/dns-query, outsideZones: refuse}]\n",
       "paths[0].path: must be /clusters or /resolve itself",
@@ -101,28 +95,14 @@ dns: { listen: [{ address: "127.0.0.1:53", outsideZones: ${outsideZones} }] }`);
       "forward:\n  upstreams:\n    - dns.example\n",
       "gateway.yaml:3: forward.upstreams[0].server: must be an IP address",
     ],
-    ["forward:\n  upstreams: [http://dns.example/]\n", "forward.upstreams[0].server: must be an IP address"],
-    ["forward: {upstreams: [192.0.2.53, 192.0.2.53]}\n", "forward: must have upstreams with different names"],
     [
       "forward: {upstreams: [https://a.example/1, https://a.example/2]}\n",
       "forward: must have upstreams with different names",
-    ],
-    [
-      "forward: {upstreams: [{server: https://a.example/1, addresses: ['192.0.2.1:53']}]}\n",
-      "addresses[0]: must be an IP address",
     ],
     ["forward: {serverMilliseconds: 9000}\n", "forward: must have serverMilliseconds <= total"],
     [
       "forward: {cache: {minimumTtlSeconds: 600, maximumTtlSeconds: 60}}\n",
       "forward.cache: must have minimumTtlSeconds <=",
-    ],
-    [
-      "forward: {clients: {allowed: [10.0.0.1/8]}}\n",
-      "forward.clients.allowed[0]: must be a range of addresses",
-    ],
-    [
-      "forward: {locallyServed: {also: ['not a zone']}}\n",
-      "forward.locallyServed.also[0]: must be a domain name",
     ],
   ])("%j is a mistake", (text, expected) => {
     expect(complaint(text)).toContain(expected);
