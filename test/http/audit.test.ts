@@ -7,7 +7,6 @@ import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/counters.ts";
 import { readJsonLine } from "../../src/snapshot/lines/json-syntax.ts";
 import { SnapshotError } from "../../src/snapshot/parse.ts";
-import { FakeGateway } from "./fake-gateway.ts";
 import { apiRoutes, openApp } from "./open-app.ts";
 
 function openLog(rate = { perSecond: 1, burst: 2 }) {
@@ -76,10 +75,6 @@ describe("the audit log", () => {
     const { audit, lines } = openLog();
     const app = openApp({
       ...apiRoutes({ audit, clientAddress: () => "192.0.2.1" }),
-      gateway: new FakeGateway(),
-      clock: () => 0,
-      zones: [],
-      version: "0",
       rate: { take: () => 5 } as unknown as ClientRate,
     });
     const { status } = await app.request(path, { method });

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createDirectory } from "../../src/http/pages/directory.ts";
-import { base64url, FakeGateway, NOW, query } from "./fake-gateway.ts";
+import { base64url, FakeGateway, query } from "./fake-gateway.ts";
 import { openApp } from "./open-app.ts";
 
 const DNS_QUERY = `/dns-query?dns=${base64url(query("web.shop.svc.clusterset.test"))}`;
@@ -13,10 +12,6 @@ beforeEach(() => {
   gateway = new FakeGateway();
   app = openApp({
     gateway,
-    counters: new QueryCounters(),
-    clock: () => NOW,
-    zones: ["clusterset.test"],
-    version: "0.0.0",
     metrics: { contentType: "text/plain", render: async () => "" },
     pages: { directory: createDirectory(() => undefined) },
   });

@@ -12,9 +12,13 @@ import { createPushRoutes } from "../../src/http/push/pushing.ts";
 import { createStubRoutes } from "../../src/http/stubs.ts";
 import { createTransferRoutes } from "../../src/http/transfer.ts";
 import { EVERYTHING } from "../../src/merge/visibility.ts";
+import { FakeGateway, NOW } from "./fake-gateway.ts";
 
 /** What parts of an application are where a test gives no others. */
 const defaultParts = () => ({
+  clock: () => NOW,
+  zones: [] as readonly string[],
+  version: "0",
   counters: new QueryCounters(),
   accessCounters: new AccessCounters(),
   policies: REFUSE_ALL,
@@ -28,8 +32,7 @@ export const REFUSE_ALL: PathPolicies = { default: "refuse", byPath: new Map() }
 
 /** What an application that answers everybody is put together from. */
 export type OpenAppParts = Omit<AppParts, "access" | "within" | "gateway" | keyof DefaultParts> &
-  Partial<DefaultParts> &
-  Omit<RuleParts, "metrics">;
+  Partial<DefaultParts & Omit<RuleParts, "metrics">>;
 
 /** An application that answers everybody. */
 export interface OpenApp extends App {
@@ -37,7 +40,8 @@ export interface OpenApp extends App {
 }
 
 /** The application of a gateway whose one rule is `public`. */
-export function openApp({ gateway, pages, prepare, listed, ...parts }: OpenAppParts): OpenApp {
+export function openApp(given: OpenAppParts = {}): OpenApp {
+  const { gateway = new FakeGateway(), pages, prepare, listed, ...parts } = given;
   const rules = createAccessRules(EVERYTHING, []);
   const admit = createAdmit({
     rules,

@@ -5,7 +5,6 @@ import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
-import { FakeGateway } from "./fake-gateway.ts";
 import { type OpenAppParts, openApp } from "./open-app.ts";
 
 const NETWORK = { exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 100 };
@@ -120,14 +119,7 @@ describe("under overload", () => {
 
 describe("an application", () => {
   const limited = (more: Partial<OpenAppParts> = {}) =>
-    openApp({
-      ...more,
-      gateway: new FakeGateway(),
-      clock: () => 0,
-      zones: [],
-      version: "0",
-      rate: new ClientRate({ ...NETWORK, perSecond: 1, burst: 1 }, () => 0),
-    });
+    openApp({ ...more, rate: new ClientRate({ ...NETWORK, perSecond: 1, burst: 1 }, () => 0) });
   const client: Client = { address: ONE, certificate: "none" };
 
   it.each(["/dns-query?dns=AAAB", "/tokens/known/dns-query", "/", "/metrics", "/api/v1/clusters/west"])(

@@ -10,7 +10,7 @@ import {
   OPTION_CODE,
   TRUSTED,
 } from "../../conformance/cases/client-views.ts";
-import { FakeGateway, NOW } from "../../http/fake-gateway.ts";
+import { FakeGateway } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 import { authorityOf } from "../authorities.ts";
@@ -36,14 +36,7 @@ beforeEach(() => {
 });
 
 const appWith = (settings: LocationSettings | undefined, more: object = {}) =>
-  openApp({
-    gateway,
-    clock: () => NOW,
-    zones: [],
-    version: "0",
-    views: { ...views, location: settings },
-    ...more,
-  });
+  openApp({ gateway, views: { ...views, location: settings }, ...more });
 
 const swiss: Partial<Client> = { location: { country: "CH", continent: "EU" } };
 const american: Partial<Client> = { location: { country: "US" } };

@@ -7,7 +7,7 @@ import {
   OPTION_CODE,
   TRUSTED,
 } from "../../conformance/cases/client-views.ts";
-import { base64url, FakeGateway, NOW, query } from "../../http/fake-gateway.ts";
+import { base64url, FakeGateway, query } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 import { authorityOf } from "../authorities.ts";
@@ -24,13 +24,7 @@ let gateway: FakeGateway;
 let app: ReturnType<typeof openApp>;
 beforeEach(() => {
   gateway = new FakeGateway();
-  app = openApp({
-    gateway,
-    clock: () => NOW,
-    zones: [],
-    version: "0",
-    views: { credentials, optionCode: OPTION_CODE, trusted },
-  });
+  app = openApp({ gateway, views: { credentials, optionCode: OPTION_CODE, trusted } });
 });
 
 const METHODS = ["GET", "POST"] as const;
@@ -74,7 +68,7 @@ describe("a client", () => {
 
 describe("caches (RFC 9111)", () => {
   it("may keep answers for all clients if neither tokens nor trusted addresses are configured", async () => {
-    const plain = openApp({ gateway, clock: () => NOW, zones: [], version: "0" });
+    const plain = openApp({ gateway });
     const headers = { authorization: "Bearer token-a" };
     const path = `/dns-query?dns=${base64url(naming("cluster-a"))}`;
     const response = await plain.request(path, { headers }, { address: "127.0.0.1" });
@@ -86,5 +80,5 @@ describe("caches (RFC 9111)", () => {
 
 it("an invalid trusted address is an error at the start", () => {
   const views = { trusted: [{ clusterId: "a", addresses: ["10.0.0.1/8"] }] };
-  expect(() => openApp({ gateway, clock: () => NOW, zones: [], version: "0", views })).toThrow(RangeError);
+  expect(() => openApp({ views })).toThrow(RangeError);
 });

@@ -1,20 +1,13 @@
-import { beforeEach, describe, expect, it } from "vitest";
-import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { describe, expect, it } from "vitest";
+import { closedOriginCases } from "../../conformance/cases/cross-origin.ts";
 import { NAME } from "../../conformance/cases/doh.ts";
-import { base64url, FakeGateway, NOW, query } from "../fake-gateway.ts";
+import { checkCase, titled } from "../../conformance/http-case.ts";
+import { base64url, FakeGateway, query } from "../fake-gateway.ts";
 import { openApp } from "../open-app.ts";
 
 const DNS = "application/dns-message";
 
-let gateway: FakeGateway;
-let counters: QueryCounters;
-let app: ReturnType<typeof openApp>;
-
-beforeEach(() => {
-  gateway = new FakeGateway();
-  counters = new QueryCounters();
-  app = openApp({ gateway, counters, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" });
-});
+const app = openApp();
 
 describe("POST (RFC 8484 section 4.1)", () => {
   it("stops reading an endless body at the limit", async () => {
@@ -48,9 +41,6 @@ describe("an error of the gateway", () => {
           throw new Error("inner words");
         },
       }),
-      clock: () => NOW,
-      zones: [],
-      version: "0",
       onError: (error) => errors.push(error),
     });
     const response = await failing.request(`/dns-query?dns=${base64url(query(NAME))}`);
@@ -58,4 +48,8 @@ describe("an error of the gateway", () => {
     expect(await response.text()).not.toContain("inner words");
     expect(errors.map((error) => error.message)).toEqual(["inner words"]);
   });
+});
+
+describe("CORS", () => {
+  it.each(titled(closedOriginCases))("by default, %s", (_, entry) => checkCase(app.fetch, entry));
 });

@@ -41,9 +41,6 @@ function appOf(
   const app = openApp({
     gateway,
     counters,
-    clock: () => NOW,
-    zones: ["clusterset.local"],
-    version: "0.0.0",
     allowedOrigins: "*",
     outside: new Outside({
       given: "refuse",

@@ -10,7 +10,7 @@ let app: ReturnType<typeof openApp>;
 
 beforeEach(() => {
   gateway = new FakeGateway();
-  app = openApp({ gateway, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" });
+  app = openApp({ gateway });
 });
 
 const get = (path: string, accept?: string) =>

@@ -14,17 +14,7 @@ function start() {
   const pushRoutes = new Hono<AppEnvironment>().put("/:clusterId", (c) =>
     c.body(null, c.req.param("clusterId") === "a" ? 204 : 401),
   );
-  const zones = ["clusterset.local", "clusterset.test"];
-  const app = openApp({
-    gateway,
-    counters,
-    metrics,
-    pushRoutes,
-    clock: () => NOW,
-    zones,
-    version: "1.2.3",
-  });
-  return { app, gateway };
+  return { app: openApp({ gateway, counters, metrics, pushRoutes }), gateway };
 }
 
 describe("/healthz and /readyz", () => {

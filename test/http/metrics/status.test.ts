@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { statusLines } from "../../../src/hosts/commands/status.ts";
 import type { StatusReport } from "../../../src/http/metrics/status.ts";
 import { day, exporting, port } from "../../merge/fixtures.ts";
-import { FakeGateway, NOW } from "../fake-gateway.ts";
+import { FakeGateway } from "../fake-gateway.ts";
 import { openApp } from "../open-app.ts";
 import { validatorOf } from "../openapi/read-document.ts";
 import { pagesWorld } from "../pages/pages-world.ts";
@@ -43,7 +43,7 @@ it("/status has clusters with their leases, services, conflicts and findings", a
 it("/status of gateways that share a log has position and hash, and no member that its schema lacks", async () => {
   const gateway = new FakeGateway();
   gateway.state = { ...gateway.state, position: 7 };
-  const app = openApp({ gateway, clock: () => NOW, zones: [], version: "0" });
+  const app = openApp({ gateway });
   const report = await (await app.request("/status")).json();
   expect(report).toMatchObject({ position: 7, stateHash: gateway.state.stateHash });
   const check = validatorOf({ $ref: "#/components/schemas/StatusReport" });

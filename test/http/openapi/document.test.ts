@@ -7,7 +7,6 @@ import { CLUSTER_PATHS } from "../../../src/http/path-table.ts";
 import { textOf } from "../../docs/pages.ts";
 import { exporting } from "../../merge/fixtures.ts";
 import { snapshotBody } from "../../snapshot/lines/push-lines.ts";
-import { FakeGateway } from "../fake-gateway.ts";
 import { apiRoutes, openApp } from "../open-app.ts";
 import { document, operations, validatorOf } from "./read-document.ts";
 
@@ -47,14 +46,8 @@ describe("the OpenAPI document", () => {
   });
 });
 
-const app = openApp({
-  ...apiRoutes(),
-  gateway: new FakeGateway(),
-  clock: () => 0,
-  zones: [],
-  version: "0",
-  openApi: async () => ({ openApiDocument: () => ({}) }),
-});
+const openApi = async () => ({ openApiDocument: () => ({}) });
+const app = openApp({ ...apiRoutes(), openApi });
 
 describe("the routes", () => {
   const described = (path: string) => path.replaceAll(/:(\w+)/g, "{$1}").replace(/(?<=.)\/$/, "");
