@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { run } from "../../src/hosts/cli/program.ts";
-import { blocksIn, pages } from "./pages.ts";
+import { blocksIn, pages, textOf } from "./pages.ts";
 
-const page = readFileSync(new URL("../../docs/reference/command-line.md", import.meta.url), "utf8");
+const page = textOf("docs/reference/command-line.md");
 
 /** What `--help` prints. */
 async function helpOf(...command: string[]): Promise<string> {

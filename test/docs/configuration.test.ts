@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { ServeConfig } from "../../src/config/settings.ts";
 import { configFiles } from "../config/config-files.ts";
-import { keysOfCell, textOf } from "./pages.ts";
+import { blocksIn, keysOfCell, rowsIn, textOf } from "./pages.ts";
 
-const page = readFileSync(new URL("../../docs/reference/configuration.md", import.meta.url), "utf8");
+const PAGE = "docs/reference/configuration.md";
+const page = textOf(PAGE);
 
 const files = configFiles();
 
@@ -44,20 +44,14 @@ const schema = z.toJSONSchema(ServeConfig, { io: "output", unrepresentable: "any
 const configured = keysIn(schema as Schema);
 
 /** Keys of the page with the cell of their default. */
-const documented = page
-  .split("\n")
-  .filter((line) => line.startsWith("| `"))
-  .flatMap((line) => {
-    const [first, value] = line.slice(2, -2).split(" | ");
-    return [...first!.matchAll(/`([^`]+)`/g)].map(([, key]) => [key!, value!] as const);
-  });
+const documented = rowsIn(PAGE).flatMap(([first, value]) =>
+  [...first!.matchAll(/`([^`]+)`/g)].map(([, key]) => [key!, value!] as const),
+);
 
 describe("docs/reference/configuration.md", () => {
   it("has every key of the config file and no other, each once; those of limits are on their own page", () => {
-    const ofLimits = textOf("docs/reference/limits.md")
-      .split("\n")
-      .filter((line) => line.startsWith("| `"))
-      .flatMap((line) => keysOfCell(line.slice(2).split(" | ")[0]!))
+    const ofLimits = rowsIn("docs/reference/limits.md")
+      .flatMap(([first]) => keysOfCell(first!))
       .filter((key) => /^(?:clients|limits)\./.test(key));
     const keys = [...documented.map(([key]) => key), ...ofLimits];
     expect(keys.sort()).toEqual([...configured.keys()].sort());
@@ -85,7 +79,7 @@ describe("docs/reference/configuration.md", () => {
   );
 
   it("has a config file that the gateway takes", () => {
-    const config = files.read(/```yaml\n(.*?)```/s.exec(page)![1]!);
+    const config = files.read(blocksIn(PAGE, "yaml")[0]!);
     expect(config.push.credentials).toHaveLength(2);
   });
 });

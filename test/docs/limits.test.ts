@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { ServeConfig } from "../../src/config/settings.ts";
@@ -7,9 +6,7 @@ import { readMetrics } from "../../src/http/metrics/table.ts";
 import { LIMITS } from "../../src/limits/counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
-import { keysOfCell, textOf } from "./pages.ts";
-
-const documentation = readFileSync(new URL("../../docs/reference/limits.md", import.meta.url), "utf8");
+import { keysOfCell, rowsIn } from "./pages.ts";
 
 /** Numbers among the settings that bound nothing. */
 const NO_LIMITS = new Set([
@@ -39,26 +36,17 @@ function numbersIn(value: unknown, key = ""): [string, number][] {
   );
 }
 
-interface Row {
-  readonly keys: readonly string[];
-  readonly defaults: string;
-  readonly beyond: string;
-}
-
 /** Rows of a page's tables whose first cell has keys. */
-function rowsOf(page: string): Row[] {
-  return page
-    .split("\n")
-    .filter((line) => line.startsWith("| `"))
-    .map((line) => {
-      const [first, defaults, beyond] = line.slice(2, -2).split(" | ");
-      return { keys: keysOfCell(first!), defaults: defaults!.replaceAll("`", ""), beyond: beyond! };
-    });
-}
+const rowsOf = (page: string) =>
+  rowsIn(page).map(([first, defaults, beyond]) => ({
+    keys: keysOfCell(first!),
+    defaults: defaults!.replaceAll("`", ""),
+    beyond: beyond!,
+  }));
 
-const rows = rowsOf(documentation);
+const rows = rowsOf("docs/reference/limits.md");
 /** Limits of plain DNS, stub zones and forwarding stand beside the other keys of these groups. */
-const inConfiguration = rowsOf(textOf("docs/reference/configuration.md"));
+const inConfiguration = rowsOf("docs/reference/configuration.md");
 const rowOf = (key: string) => [...rows, ...inConfiguration].find(({ keys }) => keys.includes(key));
 
 const settings = numbersIn(ServeConfig.parse({}));

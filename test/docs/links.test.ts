@@ -1,21 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { describe, expect, it } from "vitest";
-import { anchorOf } from "../../docs/.vitepress/markdown.ts";
-import { filesBelow, pages, root, textOf, withoutCode } from "./pages.ts";
-
-/** The anchors of a page's headings, as GitHub and the site make them. */
-function anchorsOf(page: string): Set<string> {
-  const seen = new Map<string, number>();
-  const anchors = new Set<string>();
-  for (const [, heading] of withoutCode(textOf(page)).matchAll(/^#{1,6} (.+)$/gm)) {
-    const slug = anchorOf(heading!);
-    const count = seen.get(slug) ?? 0;
-    seen.set(slug, count + 1);
-    anchors.add(count === 0 ? slug : `${slug}-${count}`);
-  }
-  return anchors;
-}
+import { anchorsOf, filesBelow, pages, root, textOf, withoutCode } from "./pages.ts";
 
 interface Link {
   readonly page: string;

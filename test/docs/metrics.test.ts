@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { anchorOf } from "../../docs/.vitepress/markdown.ts";
 import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
 import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-server.ts";
 import { withNodeMetrics } from "../../src/http/metrics/node-metrics.ts";
@@ -9,9 +7,10 @@ import { readMetrics, secondaryMetrics } from "../../src/http/metrics/table.ts";
 import { TransferCounters } from "../../src/transfer/transfer-state.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
-import { textOf } from "./pages.ts";
+import { anchorsOf, rowsIn, textOf } from "./pages.ts";
 
-const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
+const PAGE = "docs/reference/metrics.md";
+const page = textOf(PAGE);
 
 /** What `/metrics` says on a primary where everything is switched on. */
 const ofPrimary = await withNodeMetrics(() =>
@@ -49,13 +48,9 @@ const ofWorker = await createWorkerMetrics(() => ({
 })).render();
 
 /** Rows of the tables of metrics: name, type and labels. */
-const documented = page
-  .split("\n")
-  .filter((line) => line.startsWith("| `clusterset_doh_") && line.split("|").length === 6)
-  .map((line) => {
-    const [name, type] = line.slice(2, -2).split(/\s*\|\s*/);
-    return `${name!.replaceAll("`", "")} ${type}`;
-  });
+const documented = rowsIn(PAGE)
+  .filter((cells) => cells[0]!.startsWith("`clusterset_doh_") && cells.length === 4)
+  .map(([name, type]) => `${name!.replaceAll("`", "")} ${type}`);
 
 it("docs/reference/metrics.md has every metric with its type, and no other", () => {
   const types = `${ofPrimary}\n${ofSecondary}\n${ofWorker}`.matchAll(/^# TYPE (clusterset_doh_\w+) (\w+)/gm);
@@ -95,8 +90,7 @@ describe("the alerts of infra/helm/gateway/alerts.yaml", () => {
     const base = repository.url.replace(/^git\+|\.git$/g, "");
     const [url, anchor] = annotations.runbook_url.split("#");
     expect(url).toBe(`${base}/blob/main/docs/how-to/troubleshoot.md`);
-    const headings = textOf("docs/how-to/troubleshoot.md").matchAll(/^#+ (.*)$/gm);
-    expect([...headings].map(([, title]) => anchorOf(title!))).toContain(anchor);
+    expect(anchorsOf("docs/how-to/troubleshoot.md")).toContain(anchor);
   });
 });
 

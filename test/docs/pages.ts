@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { anchorOf } from "../../docs/.vitepress/markdown.ts";
 
 /** The root of the checkout. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -47,7 +48,31 @@ export function withoutCode(text: string): string {
 
 /** The code blocks of a page in one language, indented ones too. */
 export function blocksIn(page: string, language: string): string[] {
-  return [...textOf(page).matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\``, "gms"))].map(
+  return blocksOf(textOf(page), language);
+}
+
+/** The same of a part of a page. */
+export function blocksOf(text: string, language: string): string[] {
+  return [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\``, "gms"))].map(
     ([, block]) => block!,
   );
+}
+
+/** The cells of the rows of a page's tables whose first cell begins with code. */
+export function rowsIn(page: string): string[][] {
+  const lines = textOf(page).split("\n");
+  return lines.filter((line) => line.startsWith("| `")).map((line) => line.slice(2, -2).split(/ *\| */));
+}
+
+/** The anchors of a page's headings, as GitHub and the site make them. */
+export function anchorsOf(page: string): Set<string> {
+  const seen = new Map<string, number>();
+  const anchors = new Set<string>();
+  for (const [, heading] of withoutCode(textOf(page)).matchAll(/^#{1,6} (.+)$/gm)) {
+    const slug = anchorOf(heading!);
+    const count = seen.get(slug) ?? 0;
+    seen.set(slug, count + 1);
+    anchors.add(count === 0 ? slug : `${slug}-${count}`);
+  }
+  return anchors;
 }

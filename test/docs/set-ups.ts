@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
+import { blocksOf, textOf } from "./pages.ts";
 
-const document = readFileSync(new URL("../../docs/how-to/access-examples.md", import.meta.url), "utf8");
+const document = textOf("docs/how-to/access-examples.md");
 
 /**
  * A command of docs/how-to/access-examples.md, and the words that stand behind its `#`: parts of what it
@@ -64,10 +64,4 @@ function sectionOf(heading: string): string {
   const start = document.indexOf(`\n${heading}\n`);
   if (start < 0) throw new Error(`docs/how-to/access-examples.md has no ${heading}`);
   return document.slice(start + heading.length + 2).split(/^#{2,3} /m)[0]!;
-}
-
-function blocksOf(section: string, language: string): string[] {
-  return [...section.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))].map(
-    ([, block]) => block!,
-  );
 }

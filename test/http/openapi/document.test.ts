@@ -4,7 +4,6 @@ import { Paths } from "../../../src/config/forward.ts";
 import { OTHER_STATUS, STATUS } from "../../../src/http/messages/codes.ts";
 import { createPages } from "../../../src/http/pages/routes.ts";
 import { CLUSTER_PATHS } from "../../../src/http/path-table.ts";
-import { textOf } from "../../docs/pages.ts";
 import { exporting } from "../../merge/fixtures.ts";
 import { snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { apiRoutes, openApp } from "../open-app.ts";
@@ -91,25 +90,5 @@ describe("the codes of errors", () => {
       expect(validatorOf(schema!)({ code, message: "" }), code).toBe(true);
       expect(validatorOf(schema!)({ code: "NONE", message: "" })).toBe(false);
     }
-  });
-
-  it("that docs/how-to/troubleshoot.md and push-api.md explain are in the document", () => {
-    const sectionOf = (page: string, heading: string) =>
-      textOf(page).split(`\n## ${heading}\n`)[1]!.split(/^## /m)[0]!;
-    const sections = [
-      sectionOf("docs/how-to/troubleshoot.md", "Codes of the HTTP API"),
-      sectionOf("docs/reference/push-api.md", "Errors"),
-    ];
-    const rows = [...sections.join("\n").matchAll(/^\|.*$/gm)].map(([row]) => row.split("|"));
-    // The first table has the status in front.
-    const cells = rows.map(([, first, second]) => (/\d/.test(first!) ? second! : first!));
-    const explained = cells.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)]);
-    expect(explained.length).toBeGreaterThan(30);
-    // Of the pages; the answer of a TLS port to plain HTTP.
-    const ofOthers = ["INVALID_SETUP", "HTTPS_REQUIRED"];
-    const missing = explained
-      .map(([, code]) => code)
-      .filter((code) => !(code! in STATUS) && !ofOthers.includes(code!));
-    expect(missing).toEqual([]);
   });
 });
