@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { AuditLog, auditAnswers } from "../../src/http/audit.ts";
+import type { Code } from "../../src/http/messages/codes.ts";
 import type { AppEnvironment, AuditEntry } from "../../src/http/messages/environment.ts";
 import { ApiError, apiRoute } from "../../src/http/messages/errors.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
@@ -87,33 +88,19 @@ describe("the audit log", () => {
   });
 
   const LIMITS = { lineLevels: 9, lineValues: 99 } as Parameters<typeof readJsonLine>[2];
+  const read = (text: string, line: number) => () =>
+    readJsonLine(new TextEncoder().encode(text), line, LIMITS);
+  const refuse = (error: Error) => () => {
+    throw error;
+  };
   const issues = [{ path: 'exports["shop/secret"]', message: "secret", line: 3 }];
-  it.each<[string, () => unknown, string]>([
-    [
-      "INVALID_JSON",
-      () => readJsonLine(new TextEncoder().encode('["pods" "secret"]'), 3, LIMITS),
-      "the body, line 3",
-    ],
-    ["INVALID_JSON", () => readJsonLine(new TextEncoder().encode("secret"), 1, LIMITS), "the body, line 1"],
-    [
-      "INVALID_SNAPSHOT",
-      () => {
-        throw new SnapshotError(issues);
-      },
-      "the body, line 3",
-    ],
-    [
-      "INVALID_FEDERATION",
-      () => {
-        throw new ApiError("INVALID_FEDERATION", "secret");
-      },
-      "the body",
-    ],
+  it.each<[Code, () => unknown, string]>([
+    ["INVALID_JSON", read('["pods" "secret"]', 3), "the body, line 3"],
+    ["INVALID_SNAPSHOT", refuse(new SnapshotError(issues)), "the body, line 3"],
+    ["INVALID_FEDERATION", refuse(new ApiError("INVALID_FEDERATION", "secret")), "the body"],
     [
       "GENERATION_MISMATCH",
-      () => {
-        throw new ApiError("GENERATION_MISMATCH", "the base is old");
-      },
+      refuse(new ApiError("GENERATION_MISMATCH", "the base is old")),
       "the base is old",
     ],
   ])("has nothing of a body in the reason of %s", async (code, handle, reason) => {

@@ -25,15 +25,7 @@ const swiss = { "cf-ipcountry": "CH" };
 describe("header fields of a proxy", () => {
   it.each<[string, string | undefined, object | undefined]>([
     ["a trusted range", "10.1.2.3", { country: "CH" }],
-    ["a trusted address", "192.0.2.7", { country: "CH" }],
-    ["IPv4 in an IPv6 address", "::ffff:10.1.2.3", { country: "CH" }],
-    ["a trusted range of IPv6", "2001:db8:1::5", { country: "CH" }],
-    ["IPv6 with its interface", "2001:db8:1::5%eth0", { country: "CH" }],
     ["another address: a client that writes the field itself", "203.0.113.9", undefined],
-    ["the neighbour of a trusted address", "192.0.2.8", undefined],
-    ["another range of IPv6", "2001:db8:2::5", undefined],
-    ["an IPv6 address that starts with the bytes of the IPv4 range", "a00::1", undefined],
-    ["a socket that is gone", "", undefined],
     ["a host without addresses of clients", undefined, undefined],
   ])("count or not: %s", (_, clientAddress, expected) => {
     expect(locationFrom(clientAddress, swiss)).toEqual(expected);
@@ -68,22 +60,13 @@ describe("header fields of a proxy", () => {
 
   it.each<[string, string | undefined, string, number, boolean]>([
     ["a request through the outer and the inner proxy", "10.0.0.2", "203.0.113.9, 192.0.2.7", 2, true],
-    ["over IPv6", "10.0.0.2", "203.0.113.9, 2001:db8:1::5", 2, true],
     ["a client that bypasses the outer proxy", "10.0.0.2", "203.0.113.9", 2, false],
     ["a client that claims to be the outer proxy", "10.0.0.2", "192.0.2.7, 203.0.113.9", 2, false],
-    ["an inner proxy that appends nothing", "10.0.0.2", "", 2, false],
     ["a client that claims to be both", "203.0.113.9", "192.0.2.7, 10.0.0.2", 2, false],
-    ["three in a row", "10.0.0.2", "203.0.113.9, 192.0.2.7, 10.0.0.3", 3, true],
     ["three in a row, one too few", "10.0.0.2", "192.0.2.7", 3, false],
-    ["something that is no address", "10.0.0.2", "unknown", 2, false],
   ])("through several proxies: %s", (_, clientAddress, forwarded, hops, isBelieved) => {
-    const headers = { ...swiss, ...(forwarded !== "" && { "x-forwarded-for": forwarded }) };
-    expect(locationFrom(clientAddress, headers, { hops })).toEqual(
+    expect(locationFrom(clientAddress, { ...swiss, "x-forwarded-for": forwarded }, { hops })).toEqual(
       isBelieved ? { country: "CH" } : undefined,
     );
-  });
-
-  it("rejects an invalid range", () => {
-    expect(() => locationFrom("10.1.2.3", {}, { trustedProxies: ["10.0.0.1/8"] })).toThrow(RangeError);
   });
 });

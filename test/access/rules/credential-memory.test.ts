@@ -9,11 +9,12 @@ import { createAccessRules } from "../../../src/access/rule.ts";
 import { AUDIENCE, ISSUER, makeKey } from "../issuers.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");
-const LAPTOPS: RuleCredentials = { name: "laptops", bearer: [hex("laptop-1"), hex("laptop-2")] };
+const LONG = "a".repeat(600);
+const LAPTOPS: RuleCredentials = { name: "laptops", bearer: [hex("laptop-1"), hex("laptop-2"), hex(LONG)] };
 const connection = (isOfConnection = true): Partial<Client> => ({ isOfConnection });
 
 /** Admits requests with a bearer token, and counts how often one was hashed. */
-function admission(credentials: readonly RuleCredentials[], memory = new CredentialMemory()) {
+function admission(credentials: readonly RuleCredentials[]) {
   const counted = { hashes: 0 };
   const admit = createAdmit({
     rules: createAccessRules(
@@ -28,7 +29,7 @@ function admission(credentials: readonly RuleCredentials[], memory = new Credent
       counted.hashes++;
       return createHash("sha256").update(bytes).digest();
     },
-    memory,
+    memory: new CredentialMemory(),
   });
   const ruleOf = async (client: Partial<Client>, token: string) => {
     const header = (name: string) => (name === "authorization" ? `Bearer ${token}` : null);
@@ -37,47 +38,28 @@ function admission(credentials: readonly RuleCredentials[], memory = new Credent
   return { counted, ruleOf };
 }
 
-test("a connection's token is hashed once", async () => {
+test.each<[string, tokens: string, hashes: number, connection?: boolean]>([
+  ["a connection's token is hashed once", "laptop-1 laptop-1 laptop-1", 1],
+  ["another valid token replaces the one before", "laptop-1 laptop-2 laptop-2 laptop-1", 3],
+  ["an unknown token is hashed each time, and replaces none", "laptop-1 !laptop-3 !laptop-3 laptop-1", 3],
+  ["so is a shorter one", "laptop-1 !laptop- !laptop- laptop-1", 3],
+  ["so is a longer one", "laptop-1 !laptop-11 !laptop-11 laptop-1", 3],
+  ["a client that is known for one request only is not remembered", "laptop-1 laptop-1", 2, false],
+  ["a token of more than 512 characters is hashed each time", `${LONG} ${LONG}`, 2],
+])("%s", async (_, tokens, hashes, isOfConnection) => {
   const { counted, ruleOf } = admission([LAPTOPS]);
-  const client = connection();
-  for (let request = 0; request < 3; request++) expect(await ruleOf(client, "laptop-1")).toBe("laptops");
-  expect(counted.hashes).toBe(1);
-});
-
-test.each(["laptop-3", "laptop-", "laptop-11"])(
-  "after laptop-1, the token %s on the same connection is hashed and rejected",
-  async (token) => {
-    const { counted, ruleOf } = admission([LAPTOPS]);
-    const client = connection();
-    await ruleOf(client, "laptop-1");
-    expect(await ruleOf(client, token)).toBeUndefined();
-    expect(await ruleOf(client, token)).toBeUndefined();
-    expect(counted.hashes).toBe(3);
-    expect(await ruleOf(client, "laptop-1")).toBe("laptops");
-    expect(counted.hashes).toBe(3);
-  },
-);
-
-test("another valid token replaces the one before", async () => {
-  const { counted, ruleOf } = admission([LAPTOPS]);
-  const client = connection();
-  for (const token of ["laptop-1", "laptop-2", "laptop-2", "laptop-1"])
-    expect(await ruleOf(client, token)).toBe("laptops");
-  expect(counted.hashes).toBe(3);
+  const client = connection(isOfConnection);
+  for (const token of tokens.split(" "))
+    expect(await ruleOf(client, token.replace("!", "")), token).toBe(
+      token.startsWith("!") ? undefined : "laptops",
+    );
+  expect(counted.hashes).toBe(hashes);
 });
 
 test("another connection has to show its own token", async () => {
   const { counted, ruleOf } = admission([LAPTOPS]);
-  await ruleOf(connection(), "laptop-1");
-  expect(await ruleOf(connection(), "laptop-1")).toBe("laptops");
-  expect(counted.hashes).toBe(2);
-});
-
-test("nothing is remembered for clients that are known for one request only", async () => {
-  const { counted, ruleOf } = admission([LAPTOPS]);
-  const client = connection(false);
-  await ruleOf(client, "laptop-1");
-  await ruleOf(client, "laptop-1");
+  for (let request = 0; request < 2; request++)
+    expect(await ruleOf(connection(), "laptop-1")).toBe("laptops");
   expect(counted.hashes).toBe(2);
 });
 
@@ -86,14 +68,6 @@ test("a token that is withdrawn is rejected on a connection that it was shown on
   expect(await admission([LAPTOPS]).ruleOf(client, "laptop-1")).toBe("laptops");
   const later = admission([{ name: "laptops", bearer: [hex("laptop-2")] }]);
   expect(await later.ruleOf(client, "laptop-1")).toBeUndefined();
-});
-
-test("a token of more than 512 characters is hashed each time", async () => {
-  const long = "a".repeat(600);
-  const { counted, ruleOf } = admission([{ name: "laptops", bearer: [hex(long)] }]);
-  const client = connection();
-  for (let request = 0; request < 2; request++) expect(await ruleOf(client, long)).toBe("laptops");
-  expect(counted.hashes).toBe(2);
 });
 
 test("nothing is remembered where tokens of issuers are valid, too: those expire", async () => {
