@@ -48,13 +48,9 @@ describe("/explain", () => {
     expect(response.status).toBe(404);
   });
 
-  it.each([
-    ["type=A", 400, "INVALID_QUESTION"],
-    ["name=a..b", 400, "INVALID_QUESTION"],
-    [`name=${WEB}&type=NOTHING`, 400, "INVALID_QUESTION"],
-  ])("?%s is %i %s", async (search, status, code) => {
-    const { response, body } = await explain(search);
-    expect(response.status).toBe(status);
-    expect(body).toEqual({ code, message: expect.any(String) });
+  it("says what is wrong with a question", async () => {
+    const { response, body } = await explain(`name=${WEB}&type=NOTHING`);
+    expect(response.status).toBe(400);
+    expect(body).toEqual({ code: "INVALID_QUESTION", message: expect.stringContaining("NOTHING") });
   });
 });

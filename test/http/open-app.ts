@@ -1,7 +1,7 @@
-import { createAdmit, knownKinds } from "../../src/access/admission.ts";
+import { createAdmit, knownKinds, type RuleCredentials } from "../../src/access/admission.ts";
 import type { Client } from "../../src/access/client.ts";
 import { socketAddress } from "../../src/access/client.ts";
-import { createAccessRules } from "../../src/access/rule.ts";
+import { type AccessRules, createAccessRules } from "../../src/access/rule.ts";
 import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
 import type { AuditParts } from "../../src/http/audit.ts";
@@ -21,46 +21,48 @@ const defaultParts = () => ({
   version: "0",
   counters: new QueryCounters(),
   accessCounters: new AccessCounters(),
-  policies: REFUSE_ALL,
+  policies: { default: "refuse", byPath: new Map() } as PathPolicies,
   allowedOrigins: NO_ORIGIN as AllowedOrigins,
   queryBytes: 65_535,
 });
 type DefaultParts = ReturnType<typeof defaultParts>;
 
-/** Names out of zone are refused on every path. */
-export const REFUSE_ALL: PathPolicies = { default: "refuse", byPath: new Map() };
+/** What an application is put together from. */
+export interface OpenAppParts
+  extends Omit<AppParts, "access" | "within" | "gateway" | keyof DefaultParts>,
+    Partial<DefaultParts & Omit<RuleParts, "metrics">> {
+  /** Default: all clients see everything. */
+  readonly rules?: AccessRules;
+  readonly credentials?: readonly RuleCredentials[];
+  /** Default: every rule has the gateway and its pages. */
+  readonly within?: AppParts["within"];
+}
 
-/** What an application that answers everybody is put together from. */
-export type OpenAppParts = Omit<AppParts, "access" | "within" | "gateway" | keyof DefaultParts> &
-  Partial<DefaultParts & Omit<RuleParts, "metrics">>;
-
-/** An application that answers everybody. */
+/** An application, for tests that send it requests. */
 export interface OpenApp extends App {
   request(path: string | Request, init?: RequestInit, client?: Partial<Client>): Promise<Response>;
 }
 
-/** The application of a gateway whose one rule is `public`. */
+/** Opens an application; by default that of a gateway whose one rule is `public`. */
 export function openApp(given: OpenAppParts = {}): OpenApp {
-  const { gateway = new FakeGateway(), pages, prepare, listed, ...parts } = given;
-  const rules = createAccessRules(EVERYTHING, []);
+  const { gateway = new FakeGateway(), pages, prepare, listed = () => undefined, ...rest } = given;
+  const { rules = createAccessRules(EVERYTHING, []), credentials = [], ...parts } = rest;
+  const { clock = () => NOW } = parts;
   const admit = createAdmit({
     rules,
-    credentials: [],
-    hostNames: [],
+    credentials,
+    hostNames: ["doh.example"],
     publicHasTokens: true,
     clientAddress: socketAddress,
+    clock,
   });
   const app = createApp({
     ...defaultParts(),
+    within: () => ({ gateway, pages, prepare, listed }),
     ...parts,
+    clock,
     gateway,
-    access: { rules, kinds: knownKinds([]), admit, clientAddress: socketAddress },
-    within: () => ({
-      gateway,
-      pages,
-      ...(prepare !== undefined && { prepare }),
-      ...(listed !== undefined && { listed }),
-    }),
+    access: { rules, kinds: knownKinds(credentials), admit, clientAddress: socketAddress },
   });
   return {
     ...app,

@@ -53,7 +53,7 @@ export interface RuleParts {
   readonly pages?: PageSettings | undefined;
   /** What is served now. Default: answers are not explained. */
   readonly listed?: () => Listed | undefined;
-  readonly prepare?: Prepare;
+  readonly prepare?: Prepare | undefined;
   /** The counters of the rule, if each rule has its own. */
   readonly metrics?: MetricsSource;
 }

@@ -238,7 +238,7 @@ export function notFoundPage(explanation = "nothing exists at this address"): Pa
 }
 
 /** The style of every page. Colours keep a contrast of 4.5 to 1 (WCAG 2.2 section 1.4.3), light and dark. */
-export const STYLE = `
+const STYLE = `
 :root{color-scheme:light dark;--text:#1b1f24;--soft:#57606a;--page:#fff;--box:#f4f6f8;--line:#d0d7de;--link:#0757b8;--good:#116329;--bad:#b3140f}
 @media (prefers-color-scheme:dark){:root{--text:#e6e9ed;--soft:#a3adb8;--page:#12161b;--box:#1c2229;--line:#3a434d;--link:#7db8ff;--good:#6fdd8b;--bad:#ff9a8f}}
 *{box-sizing:border-box}

@@ -1,11 +1,8 @@
 import { createHash } from "node:crypto";
 import type { RuleCredentials } from "../../../src/access/admission.ts";
-import { createAdmit, knownKinds } from "../../../src/access/admission.ts";
 import type { Client } from "../../../src/access/client.ts";
-import { socketAddress } from "../../../src/access/client.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
 import { AccessCounters, QueryCounters } from "../../../src/answer/query-counters.ts";
-import { createApp } from "../../../src/http/app.ts";
 import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { ClientRate } from "../../../src/limits/client-rate.ts";
@@ -15,7 +12,7 @@ import { FakeClock } from "../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../gateway/open-gateway.ts";
 import { openKeyed } from "../../gateway/open-keyed.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
-import { REFUSE_ALL } from "../open-app.ts";
+import { openApp } from "../open-app.ts";
 import { listedOf } from "../pages/pages-world.ts";
 
 export const ZONE = "clusterset.test";
@@ -84,33 +81,19 @@ export async function accessWorld({
   const access = new AccessCounters();
   const counters = new QueryCounters();
   const errors: Error[] = [];
-  const app = createApp({
+  const app = openApp({
     gateway: gateway.everything,
     counters,
     accessCounters: access,
-    policies: REFUSE_ALL,
-    queryBytes: 65_535,
     allowedOrigins,
     rate,
     clock: () => clock.now(),
     zones: [ZONE],
-    version: "1.2.3",
     views: { credentials: authorityOf([{ clusterId: "east", tokenSha256: hex("push-east") }]) },
     metrics: { contentType: "text/plain", render: async () => "all_metrics 1\n" },
     onError: (error) => errors.push(error),
-    access: {
-      rules: accessRules,
-      kinds: knownKinds(rules),
-      admit: createAdmit({
-        rules: accessRules,
-        credentials: rules,
-        hostNames: ["doh.example"],
-        publicHasTokens: true,
-        clientAddress: socketAddress,
-        clock: () => clock.now(),
-      }),
-      clientAddress: socketAddress,
-    },
+    rules: accessRules,
+    credentials: rules,
     within: ({ visibility }) => {
       const within = gateway.within(visibility);
       const listed = () => listedOf(gateway, within);

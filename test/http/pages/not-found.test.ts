@@ -28,13 +28,3 @@ describe("an unknown path", () => {
     expect((await readPage(response)).links).toContain("/tokens/phone/services");
   });
 });
-
-it("a file of /setup for a zone that is not served is a page for a browser, and text for others", async () => {
-  const path = "/setup/curl/curl.sh?zone=example.org";
-  const page = await readPage(await world.fetch(path, BROWSER));
-  expect([page.status, page.text]).toEqual([
-    404,
-    expect.stringContaining("This gateway does not serve that zone"),
-  ]);
-  expect((await world.fetch(path)).headers.get("content-type")).toBe("text/plain; charset=utf-8");
-});
