@@ -21,29 +21,35 @@ import { nameOfCode, nameOfType } from "./pages/page.ts";
 /**
  * `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache
  * keeps it.
- * @param clock Unix milliseconds
  */
-export function createExplainRoute(clock: () => number): JsonRoute {
-  return (request, answers, endpoint) => {
-    const { reject } = answers;
-    if (acceptQuality(request.header("accept"), JSON_TYPE) === 0)
-      return reject(request, "NOT_ACCEPTABLE", `this is ${JSON_TYPE}; Accept excludes it`);
-    const question = readJsonQuestion(request.url);
-    if ("error" in question) return reject(request, "INVALID_QUESTION", question.error);
-    return answerQuestion(request, answers, endpoint, question.query, async (answered) => {
-      const json = readAnswered(answered, answers.gateway, clock());
-      if (json === undefined) return undefined;
-      const explanation = await explainAnswer(answers, answered, json);
-      const body = jsonBody(jsonExplanation(explanation, json, answered.view, clock()));
-      return { type: JSON_TEXT, body, caching: "no-store" };
-    });
-  };
-}
+export const explainRoute: JsonRoute = (request, answers, endpoint) => {
+  const { reject } = answers;
+  if (acceptQuality(request.header("accept"), JSON_TYPE) === 0)
+    return reject(request, "NOT_ACCEPTABLE", `this is ${JSON_TYPE}; Accept excludes it`);
+  const question = readJsonQuestion(request.url);
+  if ("error" in question) return reject(request, "INVALID_QUESTION", question.error);
+  return answerQuestion(request, answers, endpoint, question.query, async (answered) => {
+    const explained = await explainAnswered(answers, answered);
+    return explained && { type: JSON_TEXT, body: jsonBody(explained.explanation), caching: "no-store" };
+  });
+};
 
 /** Where an explanation comes from: both as far as things exist for the client. */
 interface ExplainedFrom {
   readonly listed: RuleAnswers["listed"];
   readonly gateway: Pick<RuleAnswers["gateway"], "status">;
+}
+
+/** An answer and its explanation as JSON; undefined where another name server sent an unreadable answer. */
+export async function explainAnswered(
+  { clock, ...from }: Pick<RuleAnswers, "listed" | "gateway" | "clock">,
+  answered: Answered,
+): Promise<{ readonly json: JsonAnswer; readonly explanation: JsonExplanation } | undefined> {
+  const now = clock();
+  const json = readAnswered(answered, from.gateway, now);
+  if (json === undefined) return undefined;
+  const explanation = await explainAnswer(from, answered, json);
+  return { json, explanation: jsonExplanation(explanation, json, answered.view, now) };
 }
 
 /** Explains an answer to a client, in turns with other work. @param json the answer, with one question */

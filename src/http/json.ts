@@ -9,10 +9,10 @@ import type { AnswerOrigin } from "../forward/local.ts";
 import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import { describeDegradation } from "../snapshot/degradation.ts";
-import type { RuleAnswers } from "./doh/rule-answers.ts";
 import {
   cacheControl,
   originsOfAnswer,
+  type RuleAnswers,
   rejectMethod,
   rejectUnanswered,
   varyByCredential,
@@ -51,30 +51,28 @@ export function readingRoute(route: JsonRoute): JsonRoute {
   };
 }
 
-/** @param clock Unix milliseconds */
-export function createJsonRoute(clock: () => number): JsonRoute {
-  return (request, answers, endpoint) => {
-    const { reject } = answers;
-    const accept = request.header("accept");
-    const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
-    const question = readJsonQuestion(request.url);
-    if ("error" in question) return reject(request, "INVALID_QUESTION", question.error);
-    const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
-    if (!wanted && json === 0 && acceptQuality(accept, DNS_MESSAGE) === 0)
-      return reject(
-        request,
-        "NOT_ACCEPTABLE",
-        `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
-      );
-    const type = namesMediaType(accept, DNS_JSON) ? DNS_JSON : JSON_TEXT;
-    return answerQuestion(request, answers, endpoint, question.query, (answered) => {
-      const caching = cacheControl(answered);
-      if (wanted || json === 0) return { type: DNS_MESSAGE, body: answered.answer.bytes, caching };
-      const answer = readAnswered(answered, answers.gateway, clock());
-      return answer && { type, body: jsonBody(answer), caching };
-    });
-  };
-}
+/** Answers a question with JSON, or with wire format where the client wants that. */
+export const jsonRoute: JsonRoute = (request, answers, endpoint) => {
+  const { reject } = answers;
+  const accept = request.header("accept");
+  const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
+  const question = readJsonQuestion(request.url);
+  if ("error" in question) return reject(request, "INVALID_QUESTION", question.error);
+  const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
+  if (!wanted && json === 0 && acceptQuality(accept, DNS_MESSAGE) === 0)
+    return reject(
+      request,
+      "NOT_ACCEPTABLE",
+      `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
+    );
+  const type = namesMediaType(accept, DNS_JSON) ? DNS_JSON : JSON_TEXT;
+  return answerQuestion(request, answers, endpoint, question.query, (answered) => {
+    const caching = cacheControl(answered);
+    if (wanted || json === 0) return { type: DNS_MESSAGE, body: answered.answer.bytes, caching };
+    const answer = readAnswered(answered, answers.gateway, answers.clock());
+    return answer && { type, body: jsonBody(answer), caching };
+  });
+};
 
 /** A JSON body in UTF-8. */
 export const JSON_TEXT = `${JSON_TYPE}; charset=utf-8`;
@@ -148,9 +146,22 @@ const AUTHENTIC = 0x0020;
 export function readAnswer(answer: Uint8Array, comment: string): JsonAnswer {
   if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 bytes");
   const flags = readWord(answer, 2);
-  const reader = new SectionReader(answer);
-  const question = reader.questions(readWord(answer, 4));
-  const records = [6, 8, 10].map((at) => reader.records(readWord(answer, at)));
+  let at = HEADER_BYTES;
+  const questions = Array.from({ length: readWord(answer, 4) }, () => {
+    const start = at;
+    const end = readName(answer, start);
+    if (end < 0 || end + 4 > answer.length) throw new MessageError("the question is cut off");
+    at = end + 4;
+    return { name: formatNameAt(answer, start), type: readWord(answer, end) };
+  });
+  const records = [6, 8, 10].map((count) =>
+    Array.from({ length: readWord(answer, count) }, () => {
+      const place = readRecord(answer, at);
+      if (place === undefined) throw new MessageError("a record is cut off");
+      at = place.end;
+      return place;
+    }),
+  );
   const [answers, authority, additional] = records.map((section) =>
     section.filter(({ type }) => type !== RecordType.OPT).map((place) => jsonRecord(answer, place)),
   ) as [JsonRecord[], JsonRecord[], JsonRecord[]];
@@ -163,43 +174,12 @@ export function readAnswer(answer: Uint8Array, comment: string): JsonAnswer {
     RA: (flags & HeaderFlag.RA) !== 0,
     AD: (flags & AUTHENTIC) !== 0,
     CD: (flags & HeaderFlag.CD) !== 0,
-    Question: question,
+    Question: questions,
     ...(answers.length > 0 && { Answer: answers }),
     ...(authority.length > 0 && { Authority: authority }),
     ...(additional.length > 0 && { Additional: additional }),
     Comment: [...extendedErrors, comment].join("; "),
   };
-}
-
-/** Walks over the sections of a message, one after the other. */
-class SectionReader {
-  readonly #message: Uint8Array;
-  #at = HEADER_BYTES;
-
-  constructor(message: Uint8Array) {
-    this.#message = message;
-  }
-
-  questions(count: number): { name: string; type: number }[] {
-    return Array.from({ length: count }, () => {
-      const start = this.#at;
-      const end = readName(this.#message, start);
-      if (end < 0 || end + 4 > this.#message.length) throw new MessageError("the question is cut off");
-      this.#at = end + 4;
-      return { name: formatNameAt(this.#message, start), type: readWord(this.#message, end) };
-    });
-  }
-
-  records(count: number): RecordPlace[] {
-    const places: RecordPlace[] = [];
-    for (let left = count; left > 0; left--) {
-      const place = readRecord(this.#message, this.#at);
-      if (place === undefined) throw new MessageError("a record is cut off");
-      this.#at = place.end;
-      places.push(place);
-    }
-    return places;
-  }
 }
 
 function jsonRecord(message: Uint8Array, place: RecordPlace): JsonRecord {

@@ -1,5 +1,5 @@
-import { createExplainRoute } from "../explain.ts";
-import { createJsonRoute, READING_METHODS, readingRoute } from "../json.ts";
+import { explainRoute } from "../explain.ts";
+import { jsonRoute, READING_METHODS, readingRoute } from "../json.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import { dnsPaths, type EndpointAt, formOf, type PathPolicies } from "../path-table.ts";
 import { createDnsRoute, DNS_METHODS, type DnsRoute } from "./dns-route.ts";
@@ -13,7 +13,7 @@ export interface DnsPath {
 }
 
 /** The parts of the paths. */
-export interface DnsPathsParts extends Pick<SharedParts, "counters" | "clock"> {
+export interface DnsPathsParts extends Pick<SharedParts, "counters"> {
   /** The answers to names out of zone, by path. */
   readonly policies: PathPolicies;
   /** The longest accepted DNS query in bytes. */
@@ -21,18 +21,14 @@ export interface DnsPathsParts extends Pick<SharedParts, "counters" | "clock"> {
 }
 
 /** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */
-export function createDnsPaths(
-  { policies, queryBytes, counters, clock }: DnsPathsParts,
-  endpointAt: EndpointAt,
-) {
-  const answerJson = createJsonRoute(clock);
+export function createDnsPaths({ policies, queryBytes, counters }: DnsPathsParts, endpointAt: EndpointAt) {
   const forms = {
     "dns-query": {
       methods: DNS_METHODS,
-      route: createDnsRoute({ queryBytes, answerJson, limits: counters.limits }),
+      route: createDnsRoute({ queryBytes, limits: counters.limits }),
     },
-    resolve: { methods: READING_METHODS, route: readingRoute(answerJson) },
-    explain: { methods: READING_METHODS, route: readingRoute(createExplainRoute(clock)) },
+    resolve: { methods: READING_METHODS, route: readingRoute(jsonRoute) },
+    explain: { methods: READING_METHODS, route: readingRoute(explainRoute) },
   };
   const pathOf = ({ methods, route }: { methods: string; route: DnsRoute }, place: string): DnsPath => {
     const endpoint = endpointAt(place);

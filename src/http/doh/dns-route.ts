@@ -1,6 +1,6 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
-import type { JsonRoute } from "../json.ts";
+import { type JsonRoute, jsonRoute } from "../json.ts";
 import { OTHER_STATUS } from "../messages/codes.ts";
 import {
   ANY_ORIGIN,
@@ -11,10 +11,10 @@ import {
   preflight,
 } from "../messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
-import type { RuleAnswers } from "./rule-answers.ts";
 import {
   cacheControl,
   originsOfAnswer,
+  type RuleAnswers,
   rejectMethod,
   rejectUnanswered,
   varyByCredential,
@@ -29,22 +29,17 @@ interface DnsRouteParts {
   /** The longest accepted query in bytes; a DNS message has 65,535 at most (RFC 8484 section 6). */
   readonly queryBytes: number;
   readonly limits: LimitCounters;
-  readonly answerJson: JsonRoute;
 }
 
 /** Answers one request to a DNS resource (RFC 8484 section 4). */
-export type DnsRoute = (
-  request: HttpRequest,
-  answers: RuleAnswers,
-  endpoint: Endpoint,
-) => HttpResponse | Promise<HttpResponse>;
+export type DnsRoute = JsonRoute;
 
 /**
  * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and
  * no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
-  const { queryBytes, limits, answerJson } = parts;
+  const { queryBytes, limits } = parts;
   const longestParameter = base64urlLength(queryBytes) + 2;
   const decoded = new Uint8Array(queryBytes + 3);
   const fieldsOf = keptFields();
@@ -93,7 +88,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
             "QUERY_MISSING",
             "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
           )
-        : answerJson(request, answers, endpoint);
+        : jsonRoute(request, answers, endpoint);
     }
     const refused = rejectAccept(request, answers);
     if (refused !== undefined) return refused;

@@ -76,14 +76,11 @@ export function createRuleAnswers(
   kinds: KnownKinds,
   { gateway, pages, prepare, listed = () => undefined, metrics = shared.metrics }: RuleParts,
 ): RuleAnswers {
-  const { counters, clock, outside, stubs, clientAddress, zones, version, endpointAt } = shared;
+  const { counters, clock, stubs, zones, version, endpointAt } = shared;
   const { credentials, ...views } = shared.views ?? {};
   const answerQuery = createAnswerQuery({
+    ...shared,
     gateway,
-    counters,
-    clock,
-    outside,
-    clientAddress,
     rule: rule.name,
     cluster: rule.visibility.view,
     views: createViewReader({ ...views, ...(rule.isPublic && { credentials }) }, (id) =>

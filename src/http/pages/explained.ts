@@ -1,9 +1,8 @@
 import { html } from "hono/html";
 import type { ExplainedService } from "../../explain/explanation.ts";
-import type { PageParts } from "../doh/rule-answers.ts";
-import { describeUnanswered } from "../doh/rule-answers.ts";
-import { explainAnswer, type JsonExplanation, jsonExplanation } from "../explain.ts";
-import { type JsonAnswer, readAnswered } from "../json.ts";
+import { describeUnanswered, type PageParts } from "../doh/rule-answers.ts";
+import { explainAnswered, type JsonExplanation } from "../explain.ts";
+import type { JsonAnswer } from "../json.ts";
 import { readJsonQuestion } from "../json-question.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import { clusterLink, duration, type Html, serviceLink, suggestionList } from "./page.ts";
@@ -31,10 +30,11 @@ export interface ExplainedAnswer {
  * `error` is a sentence for the page.
  */
 export async function explainedAnswer(
-  { answerQuery, endpointAt, gateway, clock, listed }: PageParts,
+  parts: PageParts,
   { search, view }: PageQuestion,
   request: HttpRequest,
 ): Promise<{ readonly error: string } | ExplainedAnswer> {
+  const { answerQuery, endpointAt, gateway } = parts;
   if (view !== undefined && !gateway.hasCluster(view))
     return {
       error: `no cluster ${JSON.stringify(view.slice(0, 100))} has pushed to this gateway: choose another one, or outside`,
@@ -46,17 +46,10 @@ export async function explainedAnswer(
   const answered = await answerQuery(request, query, endpoint);
   if (typeof answered === "string" || answered.retryAfter !== undefined)
     return { error: describeUnanswered(answered) };
-  const now = clock();
-  const json = readAnswered(answered, gateway, now);
-  if (json === undefined) return { error: "another name server sent an unreadable answer" };
-  const explanation = await explainAnswer({ listed, gateway }, answered, json);
-  return {
-    query,
-    json,
-    search,
-    explanation: jsonExplanation(explanation, json, answered.view, now),
-    path: view === undefined ? "" : `/clusters/${encodeURIComponent(view)}`,
-  };
+  const explained = await explainAnswered(parts, answered);
+  if (explained === undefined) return { error: "another name server sent an unreadable answer" };
+  const path = view === undefined ? "" : `/clusters/${encodeURIComponent(view)}`;
+  return { ...explained, query, search, path };
 }
 
 /** The most records, properties and objections that the page shows of each. */
