@@ -7,11 +7,10 @@ import type { DohGateway } from "../gateway/scoped-gateway.ts";
 import { type App, createApp } from "../http/app.ts";
 import { isLocalHost, NO_ORIGIN } from "../http/messages/fields.ts";
 import { createDirectory } from "../http/pages/directory.ts";
-import type { Rate } from "../limits/client-rate.ts";
-import { ClientRate } from "../limits/client-rate.ts";
+import { ClientRate, type Rate } from "../limits/client-rate.ts";
 import { auditToLog, createAudit } from "./log.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
-import type { Answers, GatewayConfig, Platform } from "./platform.ts";
+import type { Answers, AnswersContext, GatewayConfig, Platform } from "./platform.ts";
 import { openPrimary } from "./primary.ts";
 import { openSecondary } from "./secondary.ts";
 import { createStages, VERSION } from "./stages.ts";
@@ -31,26 +30,15 @@ export interface Assembly {
  * @throws {StoreError} if the store cannot be loaded
  */
 export async function assemble(config: GatewayConfig, platform: Platform): Promise<Assembly> {
-  const { access, clock, log, generations, clusterIds } = platform;
+  const { access, clock, log, generations } = platform;
   const { counters = new QueryCounters(), accessCounters = new AccessCounters() } = platform;
   const outOfZone = createOutOfZone(config, platform);
   const stages = createStages(config, {
     ...platform,
     ...(!("pushes" in generations) && generations),
   });
-  const { clientAddress } = access;
   const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
-  const shared = {
-    config,
-    stages,
-    rules: access.rules,
-    clusterIds,
-    counters,
-    clock,
-    log,
-    audit,
-    clientAddress,
-  };
+  const shared: AnswersContext = { ...platform, config, stages, counters, audit };
   const answers: Answers =
     "database" in generations
       ? await openPrimary(shared, generations)

@@ -4,7 +4,6 @@ import { createClientAddress } from "../access/client.ts";
 import { type FetchKeys, inlineKeys, type KeySource, remoteKeys } from "../access/oidc.ts";
 import { createAccessRules } from "../access/rule.ts";
 import {
-  type Access,
   type AskingRule,
   exportLimitsOf,
   grantsOf,
@@ -85,11 +84,6 @@ export function controlScope(control: boolean | Visibility | undefined): Visibil
   return typeof control === "boolean" ? (control ? EVERYTHING : undefined) : control;
 }
 
-/** The host names before which tokens may be. */
-export function hostNamesOf({ hostNames }: Pick<Access, "hostNames">): string[] {
-  return hostNames.map(canonical);
-}
-
 /** The credentials of a host without files: of clusters that push, and of clients. */
 export interface EdgeIdentities {
   readonly authority: PushAuthority;
@@ -118,7 +112,7 @@ export function createEdgeAccess(
     rules,
     credentials,
     clientAddress,
-    hostNames: hostNamesOf(access),
+    hostNames: access.hostNames.map(canonical),
     publicHasTokens: pushing.length > 0,
   });
   return {

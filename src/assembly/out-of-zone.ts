@@ -1,7 +1,7 @@
 import { publicScope } from "../config/access.ts";
-import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/federations.ts";
+import { stubZoneNames } from "../config/federations.ts";
 import { givenPolicy, outsidePolicies, upstreamName } from "../config/forward.ts";
-import { parseAddressRange } from "../dns/address.ts";
+import { parseAddressRanges } from "../dns/address.ts";
 import { Forwarder } from "../forward/forwarder.ts";
 import { LocalZones, parseNameserver } from "../forward/local.ts";
 import { Outside } from "../forward/outside.ts";
@@ -35,9 +35,7 @@ export function createOutOfZone(
   if (all.every((policy) => policy === given)) return { outside: undefined, policies };
   const { cache, clients, locallyServed } = forward;
   const { also, except, names } = forward.privateAddresses;
-  const served = federationOptions(federations).flatMap(({ zone, domain }) => [zone, domain]);
-  const stubZones = stub === undefined ? [FEDERATION_ZONE] : stubZoneNames(stub, federations);
-  const own = [...zones, ...stubZones, ...served].filter((zone) => zone !== undefined);
+  const own = [...zones, ...stubZoneNames(stub, federations)];
   const localZones = new LocalZones({ own, ...locallyServed });
   const forwarder = all.includes("forward")
     ? new Forwarder({
@@ -56,8 +54,8 @@ export function createOutOfZone(
           isOurs: (name) => localZones.find(name) !== undefined,
           privateAddresses: new PrivateAddresses({
             names,
-            also: also.map(readRange),
-            except: except.map(readRange),
+            also: parseAddressRanges(also),
+            except: parseAddressRanges(except),
           }),
           trustedUpstreams: new Set(
             forward.upstreams.filter(({ privateAddresses }) => privateAddresses).map(upstreamName),
@@ -66,12 +64,17 @@ export function createOutOfZone(
         settings: {
           limits: forward,
           cache: { ...cache, rules: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
-          clients: { ...clients, exempt: clients.exempt.map(readRange) },
+          clients: { ...clients, exempt: parseAddressRanges(clients.exempt) },
         },
       })
     : undefined;
   return {
-    outside: new Outside({ given, localZones, forwarder, clients: clients.allowed?.map(readRange) }),
+    outside: new Outside({
+      given,
+      localZones,
+      forwarder,
+      clients: clients.allowed && parseAddressRanges(clients.allowed),
+    }),
     policies,
   };
 }
@@ -82,8 +85,4 @@ export function fetchUpstreams({ upstreams }: GatewayConfig["forward"]): Upstrea
     const place = parseNameserver(upstream.server);
     return place?.kind === "https" ? padded(createFetchUpstream(upstreamName(upstream), place.url)) : [];
   });
-}
-
-function readRange(text: string) {
-  return parseAddressRange(text)!;
 }

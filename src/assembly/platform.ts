@@ -1,7 +1,6 @@
 import type { AccessControl } from "../access/admission.ts";
 import type { Authority, PushAuthority } from "../access/authority.ts";
-import type { ClientAddress } from "../access/client.ts";
-import type { AccessRule, AccessRules } from "../access/rule.ts";
+import type { AccessRule } from "../access/rule.ts";
 import type { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
 import type { EdgeConfig, ServeConfig } from "../config/settings.ts";
 import type { Database } from "../database/driver.ts";
@@ -139,10 +138,9 @@ export interface SecondaryParts {
 /** What a primary and a secondary have in common. */
 export interface AnswersContext
   extends Pick<Platform, "clusterIds" | "counters" | "clock" | "log" | "audit"> {
+  readonly access: Pick<AccessControl, "rules" | "clientAddress">;
   readonly config: Pick<GatewayConfig, "access" | "lease" | "limits">;
   readonly stages: Stages;
-  readonly rules: AccessRules;
-  readonly clientAddress?: ClientAddress | undefined;
 }
 
 /** A primary or a secondary. */

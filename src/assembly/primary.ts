@@ -13,10 +13,11 @@ import { settingsText } from "./stages.ts";
 
 /** Opens a primary over its database. */
 export async function openPrimary(
-  { config, stages, rules, clusterIds, counters, clock: own, log, audit, clientAddress }: AnswersContext,
+  { config, stages, access, clusterIds, counters, clock: own, log, audit }: AnswersContext,
   parts: PrimaryParts,
 ): Promise<Answers> {
   const { database, openOrder, onOpened, authority, explainer, control, transfer, transferKey } = parts;
+  const { clientAddress } = access;
   const { watchLeases, onChange, onLeaseHeld, hold } = parts;
   const logEvent = logGateway(log);
   const onEvent: OnGatewayEvent = (event) => {
@@ -41,7 +42,7 @@ export async function openPrimary(
     clock,
     onEvent,
     limits: { ...config.limits, lease: config.lease },
-    scopes: visibilitiesOf(rules),
+    scopes: visibilitiesOf(access.rules),
     clusterIds,
     control: control?.control,
     watchLeases,

@@ -21,7 +21,7 @@ const ACCESS_NOT_STATED =
  * states from the primary when a query needs one.
  */
 export function openSecondary(
-  { config, stages, rules, clusterIds, clock, log, audit, clientAddress }: AnswersContext,
+  { config, stages, access, clusterIds, clock, log, audit }: AnswersContext,
   { sourceOf, counters, partBytes, pushes }: SecondaryParts,
 ): Answers {
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
@@ -37,7 +37,7 @@ export function openSecondary(
     return secondary;
   };
   // Public readiness is that of the first rule, since there may be no rule that sees everything.
-  const [first] = rules.all;
+  const [first] = access.rules.all;
   return {
     gateway: first === undefined ? NO_GATEWAY : secondaryOf(first),
     of: (rule) => {
@@ -61,7 +61,7 @@ export function openSecondary(
       ...pushes,
       log,
       audit,
-      clientAddress,
+      clientAddress: access.clientAddress,
       onChange: () => {
         for (const secondary of secondaries.values()) secondary.expire(clock.now());
       },

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import type { Grants } from "../merge/grants.ts";
-import { SERVICE_PATTERN } from "../merge/grants.ts";
+import { type Grants, SERVICE_PATTERN } from "../merge/grants.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { FileName, need, oneOf } from "./hosts.ts";

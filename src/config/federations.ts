@@ -8,7 +8,7 @@ import { FileName } from "./hosts.ts";
 import { AddressRangeText, canonical, count, UsageError, ZoneName } from "./values.ts";
 
 /** The specification's zone of a federation for clients in its clusters. */
-export const FEDERATION_ZONE = "federation";
+const FEDERATION_ZONE = "federation";
 /** The codes for local and experimental use (RFC 6891 section 9). */
 const LAST_LOCAL_OPTION = 65534;
 
@@ -65,7 +65,7 @@ export const Stub = z
   );
 
 /** The federations in the form of the zone stage. */
-export function federationOptions(federations: readonly z.infer<typeof Federation>[]): FederationOptions[] {
+export function federationOptions(federations: readonly Federation[]): FederationOptions[] {
   return federations.map(({ name, zone, domain }) => ({
     name,
     ...(zone !== false && { zone }),
@@ -73,20 +73,18 @@ export function federationOptions(federations: readonly z.infer<typeof Federatio
   }));
 }
 
-/** The distinct parent zones of stub zones. */
+/** The distinct zones of federations: of those served here, and the parent zones of stub zones. */
 export function stubZoneNames(
-  stub: z.infer<typeof Stub>,
-  federations: readonly z.infer<typeof Federation>[],
+  stub: Pick<z.infer<typeof Stub>, "zones"> | undefined,
+  federations: readonly Federation[],
 ): string[] {
+  const { zones } = stub ?? { zones: [FEDERATION_ZONE] };
   const served = federationOptions(federations).flatMap(({ zone, domain }) => [zone, domain]);
-  return [...new Set([...stub.zones, ...served].filter((zone) => zone !== undefined).map(canonical))];
+  return [...new Set([...zones, ...served].filter((zone) => zone !== undefined).map(canonical))];
 }
 
 /** @throws {UsageError} if two kinds of zones, or two federations, have the same name */
-export function checkFederations(
-  federations: readonly z.infer<typeof Federation>[],
-  zones: readonly string[],
-): void {
+export function checkFederations(federations: readonly Federation[], zones: readonly string[]): void {
   const kinds = new Map(zones.map((zone) => [canonical(zone), "a zone of the clusterset"]));
   const claim = (text: string | undefined, kind: string) => {
     if (text === undefined) return;

@@ -1,5 +1,6 @@
 import { isInRange, parseAddressRanges, usableAddress } from "../dns/address.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
+import { stubZoneNames } from "./federations.ts";
 import type { EdgeConfig, ServeConfig } from "./settings.ts";
 import { canonical, NEAR_NETWORKS, parseListenAddress, UsageError } from "./values.ts";
 
@@ -44,10 +45,7 @@ export function checkDesignatedName({
 }: Pick<ServeConfig, "ddr" | "zones" | "federations">): void {
   if (ddr.name === undefined) return;
   const name = canonical(ddr.name);
-  const served = [...zones, ...federations.flatMap(({ zone, domain }) => [zone, domain])];
-  for (const text of served) {
-    if (typeof text !== "string") continue;
-    const zone = canonical(text);
+  for (const zone of [...zones.map(canonical), ...stubZoneNames({ zones: [] }, federations)]) {
     if (name !== zone && !name.endsWith(`.${zone}`)) continue;
     if (ddr.addresses.length === 0)
       throw new UsageError(

@@ -38,8 +38,7 @@ export class ClustersetObject extends DurableObject<Environment> {
   }
 
   async #open(storage: DurableObjectStorage, environment: Environment): Promise<void> {
-    const settings = readSettings(environment);
-    const { config, authority, grants, exportLimits, access } = settings;
+    const { config, authority, grants, exportLimits, access } = readSettings(environment);
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (err) =>
       log("error", "alarm-failed", "the object's alarm for the next lease could not be set", { err }),
     );
@@ -51,11 +50,13 @@ export class ClustersetObject extends DurableObject<Environment> {
         config,
         log,
         stages: createStages(config, { grants, exportLimits }),
-        rules: access.rules,
+        access: {
+          rules: access.rules,
+          // The Worker passes requests on unchanged.
+          clientAddress: (request) => request.header("cf-connecting-ip") ?? undefined,
+        },
         clock: systemClock,
         audit: createAudit(config.audit, auditToLog(log)),
-        // The Worker passes requests on unchanged.
-        clientAddress: (request) => request.header("cf-connecting-ip") ?? undefined,
       },
       {
         database,

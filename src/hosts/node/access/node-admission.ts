@@ -11,11 +11,11 @@ import {
 import { CredentialMemory } from "../../../access/memory.ts";
 import { createAccessRules } from "../../../access/rule.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
-import { hostNamesOf, ruleCredentials } from "../../../assembly/credentials.ts";
+import { ruleCredentials } from "../../../assembly/credentials.ts";
 import type { Token } from "../../../config/access.ts";
 import { type AskingRule, publicScope } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
-import { UsageError } from "../../../config/values.ts";
+import { canonical, UsageError } from "../../../config/values.ts";
 import { readText, readTokens, type WatchedFiles, watchTransferKey } from "../files.ts";
 import type { Logger } from "../process.ts";
 import { type Issuers, identityOf, loadAuthority, loadPushAuthority, openIssuers } from "./node-authority.ts";
@@ -40,7 +40,7 @@ export async function loadAdmission(
       const admit = createAdmit({
         rules,
         credentials,
-        hostNames: hostNamesOf(access),
+        hostNames: access.hostNames.map(canonical),
         publicHasTokens: push.credentials.length > 0,
         clientAddress,
         sha256: (bytes) => createHash("sha256").update(bytes).digest(),
