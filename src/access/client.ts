@@ -144,11 +144,7 @@ export type LocationFact = (typeof LOCATION_FACTS)[number];
 export type ClientLocation = { readonly [Fact in LocationFact]?: string | undefined };
 
 /** The header fields in which proxies in front report a client's location. */
-export interface LocationHeaders {
-  /** Ranges of addresses: `10.0.0.0/8`, `fd00::/8`, `192.0.2.1`. */
-  readonly trustedProxies: readonly string[];
-  /** The number of proxies that a request passes, one behind the other; at least 1. */
-  readonly hops: number;
+export interface LocationHeaders extends Pick<ProxySettings, "trustedProxies" | "hops"> {
   /** The header field of each fact. */
   readonly headers: { readonly [Fact in LocationFact]?: string | undefined };
 }

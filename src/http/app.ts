@@ -237,10 +237,7 @@ export function createApp(parts: AppParts): App {
   }
   mountHealthRoutes(hono, parts.gateway, parts.clock);
   hono.route("/", createPages());
-  if (hasLogin) {
-    const onRejection = ({ outcome }: Pick<NotAdmitted, "outcome">) => accessCounters.rejected.hit(outcome);
-    hono.route("/", createLoginRoutes({ access, version: parts.version, onRejection }));
-  }
+  if (hasLogin) hono.route("/", createLoginRoutes(parts));
   hono.notFound((c) => {
     const { client, answers, urlToken, rejection } = c.env ?? {};
     const request = new FetchRequest(c.req.raw, client);

@@ -1,6 +1,5 @@
 import type { Context } from "hono";
-import type { CertificateIdentity, ClientAddress } from "../access/client.ts";
-import { AccessRejected } from "../access/client.ts";
+import { AccessRejected, type CertificateIdentity, type ClientAddress } from "../access/client.ts";
 import { type Rate, TokenBuckets } from "../limits/client-rate.ts";
 import { ClientNetworks } from "../limits/client-table.ts";
 import type { LimitCounters } from "../limits/counters.ts";

@@ -78,7 +78,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
     route("register", async (context) => {
       const name = readName(context);
       const reading = { limits: LIMITS, setTimer: systemClock.setTimer, account: budget.open(name) };
-      const { nameservers } = readStubRequest(await readJsonBody(context.req.raw, reading));
+      const { nameservers } = read(StubRequest, await readJsonBody(context.req.raw, reading));
       const isNew = await stubs.register({ name, nameservers }).catch((error) => {
         if (!(error instanceof TooManyFederations)) throw error;
         throw new ApiError(error.code, error.message, { limit: "stub.federations" });
@@ -136,24 +136,17 @@ function requireCertificate(
     );
 }
 
-/** @throws {ApiError} 422 */
-function readName(context: StubContext): string {
-  const name = FederationName.safeParse(context.req.param("name"));
-  if (name.success) return name.data;
-  throw invalid([{ path: "name", message: name.error.issues[0]!.message }]);
-}
-
-/** @throws {ApiError} 422 */
-function readStubRequest(value: unknown): { readonly nameservers: readonly string[] } {
-  const parsed = StubRequest.safeParse(value);
+/** What a request names or has in its body. @throws {ApiError} 422 */
+function read<Schema extends z.ZodType>(schema: Schema, value: unknown, ...path: string[]): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw invalid(collectIssues(parsed.error, []));
+  const issues = collectIssues(parsed.error, path);
+  const message = issues.map((issue) => `${issue.path || "the body"}: ${issue.message}`).join("; ");
+  throw new ApiError("INVALID_FEDERATION", message, { details: { issues } });
 }
 
-function invalid(issues: readonly { readonly path: string; readonly message: string }[]): ApiError {
-  const message = issues.map((issue) => `${issue.path || "the body"}: ${issue.message}`).join("; ");
-  return new ApiError("INVALID_FEDERATION", message, { details: { issues } });
-}
+/** @throws {ApiError} 422 */
+const readName = (context: StubContext) => read(FederationName, context.req.param("name"), "name");
 
 /** The most name servers of one federation. */
 const MOST_NAMESERVERS = 16;

@@ -1,5 +1,4 @@
-import type { Holder } from "../../src/access/authority.ts";
-import { createAuthority, type PushAuthority } from "../../src/access/authority.ts";
+import { createAuthority, type Holder, type PushAuthority } from "../../src/access/authority.ts";
 import type { BearerSecret } from "../../src/access/secrets.ts";
 
 /** A bearer secret of a cluster. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../src/access/authority.ts";
-import type { ClientCertificate } from "../../src/access/client.ts";
-import { AccessRejected } from "../../src/access/client.ts";
+import { AccessRejected, type ClientCertificate } from "../../src/access/client.ts";
 import { sha256 } from "../http/push/push-api.ts";
 import { secretsOf } from "./authorities.ts";
 

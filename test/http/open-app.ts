@@ -1,6 +1,5 @@
 import { createAdmit, knownKinds, type RuleCredentials } from "../../src/access/admission.ts";
-import type { Client } from "../../src/access/client.ts";
-import { socketAddress } from "../../src/access/client.ts";
+import { type Client, socketAddress } from "../../src/access/client.ts";
 import { type AccessRules, createAccessRules } from "../../src/access/rule.ts";
 import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";

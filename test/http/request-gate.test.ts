@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/access/client.ts";
-import { createClientAddress } from "../../src/access/client.ts";
+import { type Client, createClientAddress } from "../../src/access/client.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { FetchRequest } from "../../src/http/messages/message.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";

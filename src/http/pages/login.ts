@@ -1,8 +1,8 @@
 import { html } from "hono/html";
 import { Hono } from "hono/tiny";
 import type { AccessControl, ShownRequest } from "../../access/admission.ts";
-import type { NotAdmitted } from "../../access/rule.ts";
 import { bearerToken } from "../../access/secrets.ts";
+import type { AccessCounters } from "../../answer/query-counters.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/message.ts";
 import { type Page, pageResponse } from "./page.ts";
@@ -35,15 +35,14 @@ function withToken(request: ShownRequest, token: string): ShownRequest {
 interface LoginParts {
   readonly access: AccessControl;
   readonly version: string;
-  /** Called for each token that no rule has. */
-  readonly onRejection: (rejection: Pick<NotAdmitted, "outcome">) => void;
+  readonly accessCounters: AccessCounters;
 }
 
 /**
  * `/login` and `/logout`, for people with a bearer token: the browser keeps it until it is closed, and pages
  * take it from there.
  */
-export function createLoginRoutes({ access, version, onRejection }: LoginParts): Hono<AppEnvironment> {
+export function createLoginRoutes({ access, version, accessCounters }: LoginParts): Hono<AppEnvironment> {
   const routes = new Hono<AppEnvironment>();
   const rejected = (problem: string) => pageResponse(loginPage(problem), version);
   routes.get("/login", () => pageResponse(loginPage(), version));
@@ -58,7 +57,7 @@ export function createLoginRoutes({ access, version, onRejection }: LoginParts):
     const admission = await access.admit(withToken(request, token));
     // With a rule for everybody, an unknown token may be that of a cluster.
     if (admission.rule?.isPublic === false) return leave(`${COOKIE}=${token}; ${ATTRIBUTES}`);
-    onRejection({ outcome: "unknown" });
+    accessCounters.rejected.hit("unknown");
     return rejected(admission.rule === undefined ? admission.message : "no access rule has this token");
   });
   routes.post("/logout", (c) =>

@@ -273,8 +273,8 @@ class PushAdmission {
   readonly #requests: TokenBuckets;
   readonly #values: TokenBuckets;
 
-  /** @param now milliseconds that never go back */
-  constructor(limits: PushLimits, now: () => number = () => performance.now()) {
+  constructor(limits: PushLimits) {
+    const now = () => performance.now();
     this.#limits = limits;
     this.bodies = new BodyBudget(limits);
     const { pushesPerSecond, pushBurst, pushValues, pushValuesPerSecond } = limits;

@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { AdmitSettings, ShownRequest } from "../../../src/access/admission.ts";
-import { createAdmit } from "../../../src/access/admission.ts";
+import { type AdmitSettings, createAdmit, type ShownRequest } from "../../../src/access/admission.ts";
 import type { ClientCertificate } from "../../../src/access/client.ts";
 import { inlineKeys } from "../../../src/access/oidc.ts";
-import type { Admission } from "../../../src/access/rule.ts";
-import { createAccessRules } from "../../../src/access/rule.ts";
+import { type Admission, createAccessRules } from "../../../src/access/rule.ts";
 import { SecretTable, type Sha256 } from "../../../src/access/secrets.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";

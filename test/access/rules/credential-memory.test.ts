@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { RuleCredentials } from "../../../src/access/admission.ts";
-import { createAdmit } from "../../../src/access/admission.ts";
+import { createAdmit, type RuleCredentials } from "../../../src/access/admission.ts";
 import type { Client } from "../../../src/access/client.ts";
 import { CredentialMemory } from "../../../src/access/memory.ts";
 import { inlineKeys } from "../../../src/access/oidc.ts";
