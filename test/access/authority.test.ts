@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../src/access/authority.ts";
-import { AccessRejected, type ClientCertificate } from "../../src/access/client.ts";
+import type { AccessRejection, ClientCertificate } from "../../src/access/client.ts";
 import { sha256 } from "../http/push/push-api.ts";
 import { secretsOf } from "./authorities.ts";
 
@@ -23,16 +23,8 @@ const certificates = [
   { fingerprintSha256: PIN, holder: { credential: "pinned", clusterId: "north" } },
 ];
 const authority = createAuthority({ secrets, certificates });
-
-/** The code, message and credential of a rejection. */
-async function rejected(run: Promise<unknown>): Promise<unknown> {
-  const error = await run.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof AccessRejected)) throw error ?? new Error("was accepted");
-  return [error.code, error.message, error.credential];
-}
+const NO_TOKEN = "the request has no bearer token";
+const NEITHER = `${NO_TOKEN} and no client certificate: send a token in an Authorization field, or a certificate`;
 
 const identify = async (shown: ClientCertificate | undefined, authorization?: string) =>
   [...(await authority.identify(authorization, shown))].map(({ credential }) => credential);
@@ -48,54 +40,40 @@ describe("a client certificate", () => {
     expect(await identify(pinned)).toEqual(["pinned"]);
   });
 
-  it.each<[string, ClientCertificate | undefined, unknown[]]>([
+  it.each<[string, ClientCertificate | undefined, AccessRejection, string]>([
     [
       "of nobody is rejected, with its names and its fingerprint",
       verified("spiffe://x/south"),
-      [
-        "UNKNOWN_CERTIFICATE",
-        `no credential is for the client certificate with the names "spiffe://x/south" and the SHA-256 fingerprint ${"cd".repeat(32)}: add one to the gateway's push.credentials`,
-        undefined,
-      ],
+      "UNKNOWN_CERTIFICATE",
+      `no credential is for the client certificate with the names "spiffe://x/south" and the SHA-256 fingerprint ${"cd".repeat(32)}: add one to the gateway's push.credentials`,
     ],
     [
       "that the host rejects is rejected, whatever it names",
       { certificate: "refused", certificateIdentity: identity(["spiffe://x/east"]) },
-      [
-        "CERTIFICATE_REFUSED",
-        "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
-        undefined,
-      ],
+      "CERTIFICATE_REFUSED",
+      "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
     ],
-    ...[undefined, {}, { certificate: "none" as const }].map(
-      (shown): [string, ClientCertificate | undefined, unknown[]] => [
-        `that is absent (${JSON.stringify(shown)}) is required`,
-        shown,
-        [
-          "TOKEN_REQUIRED",
-          "the request has no bearer token and no client certificate: send a token in an Authorization field, or a certificate",
-          undefined,
-        ],
-      ],
-    ),
-  ])("%s", async (_, shown, expected) => {
-    expect(await rejected(authority.identify(undefined, shown))).toEqual(expected);
+    ["that is absent is required", undefined, "TOKEN_REQUIRED", NEITHER],
+    ["that was not asked for is required", {}, "TOKEN_REQUIRED", NEITHER],
+    ["that is none is required", { certificate: "none" }, "TOKEN_REQUIRED", NEITHER],
+  ])("%s", async (_, shown, code, message) => {
+    const rejection = { code, message, credential: undefined };
+    await expect(authority.identify(undefined, shown)).rejects.toMatchObject(rejection);
   });
 
   it("does not count beside a token, nor where no credential is a certificate", async () => {
-    expect(await identify(verified("spiffe://x/west"), "Bearer one")).toEqual(["east"]);
-    expect(await rejected(authority.identify("Bearer two", verified("spiffe://x/west")))).toEqual([
-      "UNKNOWN_TOKEN",
-      "the gateway does not know this bearer token",
-      undefined,
-    ]);
+    const west = verified("spiffe://x/west");
+    expect(await identify(west, "Bearer one")).toEqual(["east"]);
+    await expect(identify(west, "Bearer two")).rejects.toMatchObject({
+      code: "UNKNOWN_TOKEN",
+      message: "the gateway does not know this bearer token",
+    });
     const tokensOnly = createAuthority({ secrets });
-    for (const shown of [verified("spiffe://x/west"), { certificate: "refused" as const }, undefined])
-      expect(await rejected(tokensOnly.identify(undefined, shown))).toEqual([
-        "TOKEN_REQUIRED",
-        "the request has no bearer token: send one in an Authorization field",
-        undefined,
-      ]);
+    for (const shown of [west, { certificate: "refused" as const }, undefined])
+      await expect(tokensOnly.identify(undefined, shown)).rejects.toMatchObject({
+        code: "TOKEN_REQUIRED",
+        message: `${NO_TOKEN}: send one in an Authorization field`,
+      });
   });
 });
 
@@ -107,11 +85,11 @@ describe("writing a cluster", () => {
   });
 
   it("is rejected for another cluster, and names the credential", async () => {
-    expect(await rejected(authority.authorize("Bearer one", undefined, "west"))).toEqual([
-      "OTHER_CLUSTER",
-      'the credential belongs to another cluster than "west"',
-      "east",
-    ]);
+    await expect(authority.authorize("Bearer one", undefined, "west")).rejects.toMatchObject({
+      code: "OTHER_CLUSTER",
+      message: 'the credential belongs to another cluster than "west"',
+      credential: "east",
+    });
   });
 });
 

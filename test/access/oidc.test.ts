@@ -50,6 +50,14 @@ describe("a token of a cluster's ServiceAccount", () => {
       expect((await known(await east.token(claims)))?.size).toBe(1);
   });
 
+  it("has to have one of the values of each claim that the credential names", async () => {
+    const known = verifier(credential("a", keysOf(east), { claims: { groups: ["platform", "admins"] } }));
+    for (const groups of ["admins", ["guests", "platform"]])
+      expect((await known(await east.token({ groups })))?.size).toBe(1);
+    for (const groups of [undefined, "guests", ["admins2"], { admins: true }])
+      await expect(known(await east.token({ groups }))).rejects.toMatchObject({ code: "UNKNOWN_SUBJECT" });
+  });
+
   it.each<[string, Claims, string, RegExp]>([
     [
       "another audience",

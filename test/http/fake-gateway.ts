@@ -4,6 +4,7 @@ import type { ClusterStatus, ServingStatus } from "../../src/gateway/gateway-typ
 import type { DohGateway } from "../../src/gateway/scoped-gateway.ts";
 import type { Objections } from "../../src/names/services.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
+import { encodeQuery } from "../resolve/ask.ts";
 
 /** The time at which the fake gateway lives, Unix milliseconds. */
 export const NOW = Date.UTC(2026, 10, 21);
@@ -76,17 +77,8 @@ export class FakeGateway implements DohGateway {
   }
 }
 
-/** A query in wire format. */
-export function query(name: string, type = "A", id = 0): Uint8Array<ArrayBuffer> {
-  const encoded = encode({
-    type: "query",
-    id,
-    flags: 0x0100,
-    questions: [{ name, type: type as "A" }],
-  });
-  const bytes = new Uint8Array(encoded.length);
-  bytes.set(encoded);
-  return bytes;
-}
+/** A query in wire format, without an OPT record. */
+export const query = (name: string, type = "A", id = 0): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(encodeQuery(name, type, false, id));
 
 export const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64url");

@@ -171,27 +171,18 @@ describe("what caches may keep (RFC 9111)", () => {
   const HEADERS = ofKinds("laptops", "scripts");
   const URLS = ofKinds("phones", "coredns");
   const UNSEEN = ofKinds("office");
+  const ALL = [...HEADERS, ...URLS, ...UNSEEN];
+  const [SHARED, PRIVATE, BY_TOKEN] = ["max-age=5", "private, max-age=5", "authorization"];
+  const laptop = { authorization: "Bearer laptop" };
   it.each([
-    ["everybody's, beside rules by Authorization", HEADERS, {}, "max-age=5", "authorization"],
-    ["everybody's, beside rules by URL", URLS, {}, "max-age=5", null],
-    ["everybody's, beside rules by address", UNSEEN, {}, "private, max-age=5", null],
-    [
-      "everybody's, beside all of them",
-      [...HEADERS, ...URLS, ...UNSEEN],
-      {},
-      "private, max-age=5",
-      "authorization",
-    ],
-    [
-      "a rule's by Authorization",
-      HEADERS,
-      { authorization: "Bearer laptop" },
-      "private, max-age=5",
-      "authorization",
-    ],
-    ["a rule's by path", URLS, { prefix: "/tokens/phone" }, "private, max-age=5", null],
-    ["a rule's by host", URLS, { host: "resolver.doh.example" }, "private, max-age=5", null],
-    ["a rule's by address", UNSEEN, { client: { address: "192.0.2.7" } }, "private, max-age=5", null],
+    ["everybody's, beside rules by Authorization", HEADERS, {}, SHARED, BY_TOKEN],
+    ["everybody's, beside rules by URL", URLS, {}, SHARED, null],
+    ["everybody's, beside rules by address", UNSEEN, {}, PRIVATE, null],
+    ["everybody's, beside all of them", ALL, {}, PRIVATE, BY_TOKEN],
+    ["a rule's by Authorization", HEADERS, laptop, PRIVATE, BY_TOKEN],
+    ["a rule's by path", URLS, { prefix: "/tokens/phone" }, PRIVATE, null],
+    ["a rule's by host", URLS, { host: "resolver.doh.example" }, PRIVATE, null],
+    ["a rule's by address", UNSEEN, { client: { address: "192.0.2.7" } }, PRIVATE, null],
   ])("%s", async (_, rules, shown, cacheControl, vary) => {
     const { ask, app, accessRules } = await accessWorld({ everybody: EVERYTHING, rules });
     expect(accessRules.all.length).toBeGreaterThan(1);

@@ -1,63 +1,29 @@
-/** A value of a property list. */
-export type PropertyList = string | number | boolean | PropertyList[] | { [key: string]: PropertyList };
+const HEAD = `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">`;
+const TOKEN =
+  /\s*<(?:(key|string)>([^<]*)<\/\1|integer>(\d+)<\/integer|(true|false)\/|(dict|array)|\/(dict|array))>\s*/y;
 
-/** Reads an XML property list (Apple, plist(5)) strictly: an unexpected element is an error. */
-export function parsePropertyList(xml: string): PropertyList {
-  const tokens = [...xml.matchAll(/<[^>]*>|[^<]+/g)].map(([token]) => token);
-  let at = 0;
-  const skipSpace = () => {
-    while (tokens[at]?.trim() === "") at++;
-  };
-  const take = (expected?: string): string => {
-    skipSpace();
-    const token = tokens[at++];
-    if (token === undefined || (expected !== undefined && token !== expected))
-      throw new Error(`${token} instead of ${expected}`);
-    return token;
-  };
-  const text = (end: string): string => {
-    const token = tokens[at]?.startsWith("<") ? "" : tokens[at++]!;
-    if (/&(?!amp;|lt;|gt;)/.test(token)) throw new Error(`a bare & in ${token}`);
-    take(end);
-    return token.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-  };
-  const value = (): PropertyList => {
-    const token = take();
-    switch (token) {
-      case "<string>":
-        return text("</string>");
-      case "<integer>":
-        return Number(text("</integer>"));
-      case "<true/>":
-      case "<false/>":
-        return token === "<true/>";
-      case "<array>": {
-        const list: PropertyList[] = [];
-        for (skipSpace(); tokens[at] !== "</array>"; skipSpace()) list.push(value());
-        take("</array>");
-        return list;
-      }
-      case "<dict>": {
-        const dictionary: { [key: string]: PropertyList } = {};
-        for (skipSpace(); tokens[at] !== "</dict>"; skipSpace()) {
-          take("<key>");
-          dictionary[text("</key>")] = value();
-        }
-        take("</dict>");
-        return dictionary;
-      }
-      default:
-        throw new Error(`${token} is not a value`);
-    }
-  };
-  take('<?xml version="1.0" encoding="UTF-8"?>');
-  take(
-    '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">',
-  );
-  take('<plist version="1.0">');
-  const whole = value();
-  take("</plist>");
-  skipSpace();
-  if (at < tokens.length) throw new Error(`${tokens[at]} behind the end`);
-  return whole;
+/** Reads an XML property list (Apple, plist(5)) strictly, by way of JSON: an unexpected element is an error. */
+export function parsePropertyList(xml: string): unknown {
+  if (!xml.startsWith(HEAD) || !xml.endsWith("</plist>\n")) throw new Error("this is no property list");
+  const body = xml.slice(HEAD.length, -"</plist>\n".length);
+  let json = "";
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < body.length) {
+    const at = TOKEN.lastIndex;
+    const found = TOKEN.exec(body);
+    if (found === null) throw new Error(`${body.slice(at, at + 40)} is not a value`);
+    const [, kind, text = "", integer, truth, begins, ends] = found;
+    if (ends !== undefined) json = json.replace(/,$/, "") + (ends === "dict" ? "}," : "],");
+    else if (begins !== undefined) json += begins === "dict" ? "{" : "[";
+    else if (kind === undefined) json += `${integer ?? truth},`;
+    else json += `${JSON.stringify(plain(text))}${kind === "key" ? ":" : ","}`;
+  }
+  return JSON.parse(json.replace(/,$/, ""));
+}
+
+function plain(text: string): string {
+  if (/&(?!amp;|lt;|gt;)/.test(text)) throw new Error(`a bare & in ${text}`);
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }

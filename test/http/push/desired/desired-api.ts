@@ -9,34 +9,10 @@ import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility.ts
 import { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";
 import { DEFAULT_LIMITS } from "../../../config/default-limits.ts";
+import { FakeClock } from "../../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../../gateway/open-gateway.ts";
 import { openKeyed } from "../../../gateway/open-keyed.ts";
 import { sha256 } from "../push-api.ts";
-
-/** Timers that fire when the test says so. */
-class Timers {
-  readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>();
-  #now = 0;
-  readonly now = () => this.#now;
-  readonly setTimer = (milliseconds: number, run: () => void) => {
-    const timer = { at: this.#now + milliseconds, run };
-    this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
-  };
-
-  get pending(): number {
-    return this.#timers.size;
-  }
-
-  pass(milliseconds: number): void {
-    this.#now += milliseconds;
-    for (const timer of this.#timers)
-      if (timer.at <= this.#now) {
-        this.#timers.delete(timer);
-        timer.run();
-      }
-  }
-}
 
 /** One stream, read line by line. */
 export class DesiredReader {
@@ -97,7 +73,7 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
       tokenSha256: sha256(clusterId),
     })),
   });
-  const timers = new Timers();
+  const clock = new FakeClock();
   const counters = new LimitCounters();
   const counts = { streams: 0, lines: 0 };
   const limits = { ...DEFAULT_LIMITS, ...given.limits };
@@ -109,7 +85,7 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
     limits,
     counters,
     onError,
-    openDesired: createDesiredRoute({ gateway, clock: timers, counters, counts, limits, onError }),
+    openDesired: createDesiredRoute({ gateway, clock, counters, counts, limits, onError }),
   });
   const app = new Hono().route("/api/v1/clusters", routes);
   const get = async (clusterId: string, after?: string, token = clusterId, method = "GET") =>
@@ -121,7 +97,12 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
     );
   return {
     gateway,
-    timers,
+    clock,
+    /** Lets time pass for streams, and the timers run that are due then. */
+    pass: (milliseconds: number) => {
+      clock.stall(milliseconds);
+      return clock.turn();
+    },
     counters,
     counts,
     errors,

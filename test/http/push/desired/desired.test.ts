@@ -208,22 +208,22 @@ describe("a stream of a desired state is rejected", () => {
 
 describe("a stream ends", () => {
   it("after a time, and is resumed: no limit was hit", async () => {
-    const { push, open, timers, counts, counters } = await openDesiredApi();
+    const { push, open, counts, counters, pass, clock } = await openDesiredApi();
     await push(exporting("a"));
     const reader = await open("a");
     const { position } = await reader.batch();
     await reader.next();
     const end = reader.next();
-    timers.pass(100_000);
+    await pass(100_000);
     expect(await end).toBeUndefined();
     expect(counts.streams).toBe(0);
-    expect(timers.pending).toBe(0);
+    expect(clock.timers).toBe(0);
     expect([...counters].filter(([, hits]) => hits > 0)).toEqual([]);
     expect(abouts((await (await open("a", position)).batch()).lines)).toEqual(["changes"]);
   });
 
   it("when its reader takes nothing: it holds one piece, and the others go on", async () => {
-    const { push, open, get, timers, counters } = await openDesiredApi();
+    const { push, open, get, counters, pass } = await openDesiredApi();
     const many = Object.fromEntries(
       Array.from({ length: 600 }, (_, index) => [
         `shop/web-${index}`,
@@ -239,7 +239,7 @@ describe("a stream ends", () => {
     expect((await other.batch()).lines.length).toBe(1201);
     await other.next();
     const waiting = other.batch();
-    timers.pass(20_000);
+    await pass(20_000);
     await expect(slow.read()).rejects.toThrow("took nothing");
     expect(counters.get("limits.controlIdleSeconds")).toBe(1);
     await push(exporting("c"));
@@ -250,14 +250,14 @@ describe("a stream ends", () => {
   });
 
   it("with an error of the gateway, which is reported, and counts no more", async () => {
-    const { push, open, gateway, counts, errors, timers } = await openDesiredApi();
+    const { push, open, gateway, counts, errors, clock } = await openDesiredApi();
     await push(exporting("a"));
     const failure = new Error("the leases cannot be read");
     vi.spyOn(gateway, "now").mockImplementation(() => {
       throw failure;
     });
     await expect((await open("a")).next()).rejects.toBe(failure);
-    expect([errors, counts.streams, timers.pending]).toEqual([[failure], 0, 0]);
+    expect([errors, counts.streams, clock.timers]).toEqual([[failure], 0, 0]);
   });
 
   it("when the gateway closes, and when the client aborts", async () => {
@@ -276,13 +276,13 @@ describe("a stream ends", () => {
   });
 
   it("and sends leases at every third of the shortest one in between", async () => {
-    const { push, open, timers } = await openDesiredApi();
+    const { push, open, pass } = await openDesiredApi();
     await push(exporting("a"));
     const reader = await open("a");
     await reader.batch();
     const first = await reader.next();
     const again = reader.next();
-    timers.pass(30_000);
+    await pass(30_000);
     for (const line of [first, await again]) expect(about(line)).toBe("leases a");
     await reader.cancel();
   });
