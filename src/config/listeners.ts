@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { hostOf, parseAddress, usableAddress } from "../dns/address.ts";
+import { parseAddress } from "../dns/address.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { OutsideZones } from "./forward.ts";
 import {
   AddressRangeText,
-  canonical,
   count,
   IpAddress,
   NEAR_NETWORKS,
@@ -91,33 +90,6 @@ export function readListenFlags(flag: "--dns" | "--dot", texts: readonly string[
     if (checked.success) return checked.data;
     throw new UsageError(`${flag} ${JSON.stringify(text)} ${checked.error.issues[0]!.message}`);
   });
-}
-
-interface NamingSettings {
-  readonly publicUrl?: string | undefined;
-  readonly dns: Dns;
-  readonly dot: Dot;
-  readonly ddr: Ddr;
-  readonly access: { readonly hostNames: readonly string[] };
-}
-
-/**
- * Further names and addresses for a certificate: of `publicUrl`, DNS over TLS, designated resolvers, and
- * tokens in host names.
- */
-export function namesInCertificate({ publicUrl, dns, dot, ddr, access }: NamingSettings): string[] {
-  const hosts = [...dns.listen, ...dot.listen].map(({ address }) => parseListenAddress(address).host ?? "");
-  const addresses = hosts.filter((host) => usableAddress(host) !== undefined);
-  const tokens = access.hostNames.map(canonical).flatMap((name) => [name, `*.${name}`]);
-  return [
-    ...new Set([
-      ...(publicUrl === undefined ? [] : [canonical(hostOf(new URL(publicUrl)))]),
-      ...(ddr.name === undefined ? [] : [canonical(ddr.name)]),
-      ...ddr.addresses,
-      ...addresses,
-      ...tokens,
-    ]),
-  ];
 }
 
 function isPlace(text: string): boolean {

@@ -1,4 +1,4 @@
-import { isInRange, parseAddressRanges, usableAddress } from "../dns/address.ts";
+import { hostOf, isInRange, parseAddressRanges, usableAddress } from "../dns/address.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
 import { stubZoneNames } from "./federations.ts";
 import type { EdgeConfig, ServeConfig } from "./settings.ts";
@@ -62,4 +62,29 @@ export function checkDesignatedName({
 export function withAlwaysServed(zones: readonly string[]): string[] {
   const names = zones.map(canonical);
   return [...new Set(names.includes(ALWAYS_SERVED) ? names : [ALWAYS_SERVED, ...names])];
+}
+
+/**
+ * Further names and addresses for a certificate: of `publicUrl`, DNS over TLS, designated resolvers, and
+ * tokens in host names.
+ */
+export function namesInCertificate({
+  publicUrl,
+  dns,
+  dot,
+  ddr,
+  access,
+}: Pick<ServeConfig, "publicUrl" | "dns" | "dot" | "ddr" | "access">): string[] {
+  const hosts = [...dns.listen, ...dot.listen].map(({ address }) => parseListenAddress(address).host ?? "");
+  const addresses = hosts.filter((host) => usableAddress(host) !== undefined);
+  const tokens = access.hostNames.map(canonical).flatMap((name) => [name, `*.${name}`]);
+  return [
+    ...new Set([
+      ...(publicUrl === undefined ? [] : [canonical(hostOf(new URL(publicUrl)))]),
+      ...(ddr.name === undefined ? [] : [canonical(ddr.name)]),
+      ...ddr.addresses,
+      ...addresses,
+      ...tokens,
+    ]),
+  ];
 }

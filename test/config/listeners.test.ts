@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { namesInCertificate } from "../../src/config/listeners.ts";
-import { ownNames } from "../../src/config/own-names.ts";
+import { namesInCertificate, ownNames } from "../../src/config/own-names.ts";
 import { UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { designatedResolver } from "../../src/hosts/node/gateway/reach.ts";

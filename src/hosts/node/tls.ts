@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import type { SecureContextOptions, TLSSocket, TlsOptions } from "node:tls";
-import { namesInCertificate } from "../../config/listeners.ts";
+import { namesInCertificate } from "../../config/own-names.ts";
 import type { ServeConfig } from "../../config/settings.ts";
 import { canonical, UsageError } from "../../config/values.ts";
 import { readText, WatchedFiles, writeDurably } from "./files.ts";

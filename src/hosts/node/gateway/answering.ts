@@ -3,7 +3,7 @@ import { hidesAnything } from "../../../access/rule.ts";
 import { createViewReader } from "../../../access/view.ts";
 import { createAnswerQuery } from "../../../answer/answer-query.ts";
 import type { Assembly } from "../../../assembly/assemble.ts";
-import { namesInCertificate } from "../../../config/listeners.ts";
+import { namesInCertificate } from "../../../config/own-names.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { parseListenAddress } from "../../../config/values.ts";
 import type { Clock } from "../../../gateway/clock.ts";
