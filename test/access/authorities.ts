@@ -1,5 +1,16 @@
+import { createHash } from "node:crypto";
 import { createAuthority, type Holder, type PushAuthority } from "../../src/access/authority.ts";
+import type { ClientCertificate } from "../../src/access/client.ts";
 import type { BearerSecret } from "../../src/access/secrets.ts";
+
+/** The digest that a credential holds of a token. */
+export const sha256 = (token: string) => createHash("sha256").update(token).digest("hex");
+
+/** A trusted client certificate with a URI. @param fingerprintSha256 default: that of the URI's text */
+export const certified = (uri: string, fingerprintSha256 = sha256(uri)): ClientCertificate => ({
+  certificate: "verified",
+  certificateIdentity: { fingerprintSha256, commonName: undefined, uris: [uri], dnsNames: [] },
+});
 
 /** A bearer secret of a cluster. */
 export interface ClusterSecret {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../src/access/authority.ts";
 import type { AccessRejection, ClientCertificate } from "../../src/access/client.ts";
-import { sha256 } from "../http/push/push-api.ts";
-import { secretsOf } from "./authorities.ts";
+import { secretsOf, sha256 } from "./authorities.ts";
 
 const PIN = "ab".repeat(32);
 const identity = (uris: readonly string[], fingerprintSha256 = "cd".repeat(32)) => ({

@@ -44,12 +44,7 @@ interface Planted {
   readonly isByAddress?: boolean;
 }
 
-function handlerOf(
-  late: Answer,
-  outOfZone: Answer["outOfZone"],
-  cnameTarget?: Uint8Array,
-  planted: Planted = {},
-) {
+function handlerOf(late: Answer, outOfZone: Answer["outOfZone"], planted: Planted = {}) {
   const { stubs, isCached = false } = planted;
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
@@ -61,7 +56,6 @@ function handlerOf(
         outcome: "refused",
         freshness: 0,
         ...(outOfZone !== undefined && { outOfZone }),
-        ...(cnameTarget !== undefined && { cnameTarget }),
       }),
       hasCluster: (clusterId) => clusterId === "cluster-a",
     },
@@ -123,7 +117,7 @@ describe("a query whose answer fails", () => {
 it.each([true, false])(
   "an upstream's answer is private if only some addresses get it: %s",
   async (isByAddress) => {
-    const { answerQuery } = handlerOf(answerOf(1), "no-zone", undefined, { isByAddress });
+    const { answerQuery } = handlerOf(answerOf(1), "no-zone", { isByAddress });
     const request = new FetchRequest(new Request("https://doh.example/dns-query"), { address: "10.0.0.1" });
     const endpoint = { transport: HTTPS, outsideZones: "forward", cluster: undefined } as const;
     expect(await answerQuery(request, asked, endpoint)).toMatchObject({ isPrivate: isByAddress });
@@ -157,7 +151,7 @@ describe("a listener with a query for a name out of zone", () => {
     const kept = { ...denial, outcome: "nodata" } as const;
     const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
     for (const outOfZone of ["no-zone", undefined] as const) {
-      const { handle } = handlerOf(denial, outOfZone, undefined, { stubs });
+      const { handle } = handlerOf(denial, outOfZone, { stubs });
       expect(await handle(asked, "192.0.2.7", { outsideZones: "nxdomain" }, udp)).toEqual(kept);
     }
   });
@@ -178,7 +172,7 @@ describe("the duration histogram", () => {
   it.each([HTTPS, udp, tcp, streamTransport("dot", 1000)])(
     "counts a forwarded answer from the cache, over $name",
     async (transport) => {
-      const world = handlerOf(answerOf(1), "no-zone", undefined, { isCached: true });
+      const world = handlerOf(answerOf(1), "no-zone", { isCached: true });
       await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, transport);
       expect(countOf(world)).toBe(1);
     },

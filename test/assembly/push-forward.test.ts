@@ -2,10 +2,9 @@ import { Hono } from "hono";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import { logJson } from "../../src/assembly/log.ts";
 import { createPushForward, sendOverHttp } from "../../src/assembly/push-forward.ts";
-import { authorityOf } from "../access/authorities.ts";
+import { authorityOf, sha256 } from "../access/authorities.ts";
 import { makeRequest } from "../conformance/http-case.ts";
 import { pushRequest, refusal, type Sent } from "../conformance/push-client.ts";
-import { sha256 } from "../http/push/push-api.ts";
 
 const CREDENTIALS = authorityOf([
   { clusterId: "west", tokenSha256: sha256("west-token") },

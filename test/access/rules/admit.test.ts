@@ -6,8 +6,8 @@ import type { ClientCertificate } from "../../../src/access/client.ts";
 import { type Admission, createAccessRules } from "../../../src/access/rule.ts";
 import { SecretTable, type Sha256 } from "../../../src/access/secrets.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
+import { certified, sha256 } from "../authorities.ts";
 
-const hex = (text: string) => createHash("sha256").update(text).digest("hex");
 const atOnce: Sha256 = (bytes) => createHash("sha256").update(bytes).digest();
 
 interface Asked extends ShownRequest {
@@ -34,25 +34,23 @@ function asked(more: {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString("base64")}` });
-const certificate = (san: string): { client: ClientCertificate } => ({
-  client: {
-    certificate: "verified",
-    certificateIdentity: { fingerprintSha256: hex(san), commonName: undefined, uris: [san], dnsNames: [] },
-  },
-});
+const certificate = (san: string) => ({ client: certified(san) });
 
 const rules: AdmitSettings["credentials"] = [
-  { name: "laptops", bearer: [hex("laptop-1"), hex("laptop-2")] },
+  { name: "laptops", bearer: [sha256("laptop-1"), sha256("laptop-2")] },
   {
     name: "scripts",
     basic: [
-      { username: "ci", passwordSha256: hex("secret") },
-      { username: "Zoë", passwordSha256: hex("pässword") },
+      { username: "ci", passwordSha256: sha256("secret") },
+      { username: "Zoë", passwordSha256: sha256("pässword") },
     ],
   },
-  { name: "phones", pathTokens: [hex("phone")] },
-  { name: "coredns", hostTokens: [hex("resolver")] },
-  { name: "pods", certificates: [{ san: "spiffe://example.org/pod" }, { fingerprintSha256: hex("pinned") }] },
+  { name: "phones", pathTokens: [sha256("phone")] },
+  { name: "coredns", hostTokens: [sha256("resolver")] },
+  {
+    name: "pods",
+    certificates: [{ san: "spiffe://example.org/pod" }, { fingerprintSha256: sha256("pinned") }],
+  },
   { name: "office", addresses: ["192.0.2.0/24", "2001:db8::/32"] },
 ];
 
@@ -88,7 +86,7 @@ const UNKNOWN = [
   ["a malformed bearer token", bearer("a b"), [401, "UNKNOWN_TOKEN", "unknown"]],
   ["the scheme alone", { authorization: "Bearer" }, [401, "UNKNOWN_TOKEN", "unknown"]],
   ["a path token as a bearer token", bearer("phone"), [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["the hash of a token", bearer(hex("laptop-1")), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["the hash of a token", bearer(sha256("laptop-1")), [401, "UNKNOWN_TOKEN", "unknown"]],
   ["another password", basic("ci:secre"), [401, "UNKNOWN_PASSWORD", "unknown"]],
   ["the password of another user", basic("Zoë:secret"), [401, "UNKNOWN_PASSWORD", "unknown"]],
   ["another name", basic("cx:secret"), [401, "UNKNOWN_PASSWORD", "unknown"]],
@@ -180,7 +178,7 @@ describe("secrets", () => {
         fc.array(fc.constantFrom("a", "b", "c", "e")),
         fc.constantFrom("a", "b", "d"),
         (held, given) => {
-          const table = new SecretTable(held.map((text, index) => [index, hex(text)]));
+          const table = new SecretTable(held.map((text, index) => [index, sha256(text)]));
           const at = (held as string[]).indexOf(given);
           expect(table.find(atOnce(new TextEncoder().encode(given)) as Uint8Array)).toBe(
             at === -1 ? undefined : at,

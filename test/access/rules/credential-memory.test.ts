@@ -5,11 +5,14 @@ import type { Client } from "../../../src/access/client.ts";
 import { CredentialMemory } from "../../../src/access/memory.ts";
 import { inlineKeys } from "../../../src/access/oidc.ts";
 import { createAccessRules } from "../../../src/access/rule.ts";
+import { sha256 } from "../authorities.ts";
 import { AUDIENCE, ISSUER, makeKey } from "../issuers.ts";
 
-const hex = (text: string) => createHash("sha256").update(text).digest("hex");
 const LONG = "a".repeat(600);
-const LAPTOPS: RuleCredentials = { name: "laptops", bearer: [hex("laptop-1"), hex("laptop-2"), hex(LONG)] };
+const LAPTOPS: RuleCredentials = {
+  name: "laptops",
+  bearer: [sha256("laptop-1"), sha256("laptop-2"), sha256(LONG)],
+};
 const connection = (isOfConnection = true): Partial<Client> => ({ isOfConnection });
 
 /** Admits requests with a bearer token, and counts how often one was hashed. */
@@ -65,7 +68,7 @@ test("another connection has to show its own token", async () => {
 test("a token that is withdrawn is rejected on a connection that it was shown on", async () => {
   const client = connection();
   expect(await admission([LAPTOPS]).ruleOf(client, "laptop-1")).toBe("laptops");
-  const later = admission([{ name: "laptops", bearer: [hex("laptop-2")] }]);
+  const later = admission([{ name: "laptops", bearer: [sha256("laptop-2")] }]);
   expect(await later.ruleOf(client, "laptop-1")).toBeUndefined();
 });
 

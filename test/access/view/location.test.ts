@@ -12,8 +12,7 @@ import {
 } from "../../conformance/cases/client-views.ts";
 import { FakeGateway } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
-import { sha256 } from "../../http/push/push-api.ts";
-import { authorityOf } from "../authorities.ts";
+import { authorityOf, sha256 } from "../authorities.ts";
 
 const NAME = "web.shop.fed.svc.federation";
 const views = {

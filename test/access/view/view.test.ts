@@ -9,8 +9,7 @@ import {
 } from "../../conformance/cases/client-views.ts";
 import { base64url, FakeGateway, query } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
-import { sha256 } from "../../http/push/push-api.ts";
-import { authorityOf } from "../authorities.ts";
+import { authorityOf, sha256 } from "../authorities.ts";
 
 const NAME = "web.shop.fed.svc.federation";
 const naming = (clusterId: string) => withSourceCluster(query(NAME), OPTION_CODE, clusterId);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { partPath } from "../../../src/transfer/part-forms.ts";
-import { sha256 } from "../../http/push/push-api.ts";
+import { sha256 } from "../../access/authorities.ts";
 import { headerLine, LINES_TYPE, patchBody, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";

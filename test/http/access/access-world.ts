@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { RuleCredentials } from "../../../src/access/admission.ts";
 import type { Client } from "../../../src/access/client.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
@@ -7,7 +6,7 @@ import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { ClientRate } from "../../../src/limits/client-rate.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
-import { authorityOf } from "../../access/authorities.ts";
+import { authorityOf, certified, sha256 } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../gateway/open-gateway.ts";
 import { openKeyed } from "../../gateway/open-keyed.ts";
@@ -16,27 +15,21 @@ import { openApp } from "../open-app.ts";
 import { listedOf } from "../pages/pages-world.ts";
 
 export const ZONE = "clusterset.test";
-export const hex = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** What everybody of the rules sees: one namespace of one cluster. */
 export const FEW: Visibility = { namespaces: ["shop"], clusters: ["west"] };
 
 /** A rule of each kind. `admins` see everything. */
 export const RULES: readonly (RuleCredentials & { readonly scope: Visibility })[] = [
-  { name: "laptops", scope: FEW, bearer: [hex("laptop")] },
-  { name: "scripts", scope: FEW, basic: [{ username: "ci", passwordSha256: hex("secret") }] },
-  { name: "phones", scope: FEW, pathTokens: [hex("phone")] },
-  { name: "coredns", scope: FEW, hostTokens: [hex("resolver")] },
+  { name: "laptops", scope: FEW, bearer: [sha256("laptop")] },
+  { name: "scripts", scope: FEW, basic: [{ username: "ci", passwordSha256: sha256("secret") }] },
+  { name: "phones", scope: FEW, pathTokens: [sha256("phone")] },
+  { name: "coredns", scope: FEW, hostTokens: [sha256("resolver")] },
   { name: "pods", scope: FEW, certificates: [{ san: "spiffe://example.org/pod" }] },
   { name: "office", scope: FEW, addresses: ["192.0.2.0/24"] },
-  { name: "west", scope: { view: "west" }, bearer: [hex("of-west")] },
-  { name: "admins", scope: EVERYTHING, bearer: [hex("admin")], pathTokens: [hex("admin")] },
+  { name: "west", scope: { view: "west" }, bearer: [sha256("of-west")] },
+  { name: "admins", scope: EVERYTHING, bearer: [sha256("admin")], pathTokens: [sha256("admin")] },
 ];
-
-const certificate = (uri: string): Partial<Client> => ({
-  certificate: "verified",
-  certificateIdentity: { fingerprintSha256: hex(uri), commonName: undefined, uris: [uri], dnsNames: [] },
-});
 
 /** How a request shows something. */
 export interface Shown {
@@ -54,7 +47,7 @@ export const KINDS: readonly (readonly [rule: string, known: Shown, unknown: Sho
   ["scripts", { authorization: basic("ci:secret") }, { authorization: basic("ci:other") }],
   ["phones", { prefix: "/tokens/phone" }, { prefix: "/tokens/other" }],
   ["coredns", { host: "resolver.doh.example" }, { host: "other.doh.example" }],
-  ["pods", { client: certificate("spiffe://example.org/pod") }, { client: certificate("spiffe://other") }],
+  ["pods", { client: certified("spiffe://example.org/pod") }, { client: certified("spiffe://other") }],
   ["office", { client: { address: "192.0.2.7" } }, { client: { address: "192.0.3.7" } }],
 ];
 
@@ -89,7 +82,7 @@ export async function accessWorld({
     rate,
     clock: () => clock.now(),
     zones: [ZONE],
-    views: { credentials: authorityOf([{ clusterId: "east", tokenSha256: hex("push-east") }]) },
+    views: { credentials: authorityOf([{ clusterId: "east", tokenSha256: sha256("push-east") }]) },
     metrics: { contentType: "text/plain", render: async () => "all_metrics 1\n" },
     onError: (error) => errors.push(error),
     rules: accessRules,

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -6,6 +5,7 @@ import { VERSION } from "../../../src/assembly/stages.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
 import type { PartKind } from "../../../src/transfer/part-forms.ts";
 import type { SentState } from "../../../src/transfer/transfer-state.ts";
+import { sha256 } from "../../access/authorities.ts";
 import { queryFor } from "../../forward/fake-upstreams.ts";
 import { makeAuthority, makeClient, type PemPair } from "../../hosts/client-certificates.ts";
 import { Gateways, type Sent, send } from "../../hosts/gateways.ts";
@@ -16,7 +16,6 @@ import { document, operations, responseOf, validatorOf } from "./read-document.t
 const gateways = new Gateways();
 let gateway: RunningGateway;
 let controller: PemPair;
-const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
 
 /** What earlier responses named. */
 let generation = 0;
@@ -26,12 +25,12 @@ beforeAll(async () => {
   controller = await makeClient(authority, "cluster-controller");
   const folder = gateways.folder();
   writeFileSync(join(folder, "clients.crt"), authority.cert);
-  const clusters = ["east", "west"].map((clusterId) => ({ clusterId, tokenSha256: hashOf(clusterId) }));
+  const clusters = ["east", "west"].map((clusterId) => ({ clusterId, tokenSha256: sha256(clusterId) }));
   gateway = await gateways.start(folder, {
     tls: { clientCaFile: "clients.crt" },
     access: { public: true },
     push: { credentials: clusters },
-    transfer: { credentials: [{ tokenSha256: hashOf("secondary") }] },
+    transfer: { credentials: [{ tokenSha256: sha256("secondary") }] },
   });
 });
 afterAll(() => gateways.close());

@@ -1,16 +1,13 @@
-import { createHash } from "node:crypto";
 import { Hono } from "hono";
 import { type Clock, systemClock, Turns } from "../../../src/gateway/clock.ts";
 import type { PushLimits } from "../../../src/http/push/bodies.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/pushing.ts";
 import { LimitCounters } from "../../../src/limits/counters.ts";
-import { authorityOf, type ClusterSecret } from "../../access/authorities.ts";
+import { authorityOf, type ClusterSecret, sha256 } from "../../access/authorities.ts";
 import { DEFAULT_LIMITS } from "../../config/default-limits.ts";
 import { PUSH_TOKENS, pushApi } from "../../conformance/push-client.ts";
 import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";
 
-/** The digest that a credential holds of a token. */
-export const sha256 = (token: string) => createHash("sha256").update(token).digest("hex");
 const CREDENTIALS: ClusterSecret[] = PUSH_TOKENS.map(({ clusterId, token }, index) => ({
   clusterId,
   // Either case of hex is a digest.

@@ -4,7 +4,7 @@ const HEAD = `<?xml version="1.0" encoding="UTF-8"?>
 const TOKEN =
   /\s*<(?:(key|string)>([^<]*)<\/\1|integer>(\d+)<\/integer|(true|false)\/|(dict|array)|\/(dict|array))>\s*/y;
 
-/** Reads an XML property list (Apple, plist(5)) strictly, by way of JSON: an unexpected element is an error. */
+/** Reads an XML property list (Apple, plist(5)) strictly, as JSON: any other element is an error. */
 export function parsePropertyList(xml: string): unknown {
   if (!xml.startsWith(HEAD) || !xml.endsWith("</plist>\n")) throw new Error("this is no property list");
   const body = xml.slice(HEAD.length, -"</plist>\n".length);

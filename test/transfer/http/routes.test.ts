@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../../src/access/authority.ts";
 import type { TransferDependencies } from "../../../src/http/transfer.ts";
 import type { SentState } from "../../../src/transfer/transfer-state.ts";
-import { sha256 } from "../../http/push/push-api.ts";
+import { sha256 } from "../../access/authorities.ts";
 import { openPair, transferApp } from "../pair.ts";
 
 async function openRoutes(more: Partial<TransferDependencies> = {}) {

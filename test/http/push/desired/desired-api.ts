@@ -8,11 +8,11 @@ import { LimitCounters } from "../../../../src/limits/counters.ts";
 import { EVERYTHING, type Visibility } from "../../../../src/merge/visibility.ts";
 import { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";
+import { sha256 } from "../../../access/authorities.ts";
 import { DEFAULT_LIMITS } from "../../../config/default-limits.ts";
 import { FakeClock } from "../../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../../gateway/open-gateway.ts";
 import { openKeyed } from "../../../gateway/open-keyed.ts";
-import { sha256 } from "../push-api.ts";
 
 /** One stream, read line by line. */
 export class DesiredReader {

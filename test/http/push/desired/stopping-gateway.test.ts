@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { Agent, request } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
+import { sha256 } from "../../../access/authorities.ts";
 import { Gateways, push } from "../../../hosts/gateways.ts";
 import { snapshot } from "../../../merge/fixtures.ts";
-import { sha256 } from "../push-api.ts";
 
 const gateways = new Gateways();
 afterEach(() => gateways.close());
