@@ -10,9 +10,9 @@ const sources = filesBelow(join(root, "src"))
   .filter((path) => path.endsWith(".ts"))
   .map((path) => readFileSync(path, "utf8"));
 
-/** Upper-case words of the code that are no codes of ours: those of Node.js and placeholders in files. */
+/** Upper-case words of the code that are no codes of ours: those of Node.js, undici and placeholders. */
 const OTHERS =
-  /^(?:ERR_.*|HPE_.*|CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*|E[A-Z]+|PUSH_CREDENTIALS|CLUSTERSET_.*|GATEWAY_ADDRESS|HTTPS?_PROXY|NO_PROXY|NODE_ENV|DNS_JSON)$/;
+  /^(?:ERR_.*|HPE_.*|CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*|UND_ERR_.*|E[A-Z]+|PUSH_CREDENTIALS|CLUSTERSET_.*|GATEWAY_ADDRESS|HTTPS?_PROXY|NO_PROXY|NODE_ENV|DNS_JSON)$/;
 
 /** Stable codes: texts with an underscore, and what stands where a code does. */
 const codes = new Set(
