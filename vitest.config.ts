@@ -28,22 +28,18 @@ const MEASURING: string[] = [
 
 /** End-to-end tests that take longest: they begin first, so that none of them runs alone in the end. */
 const LONG: string[] = [
-  "test/package/package.e2e.test.ts",
+  "test/e2e/replica/many/outage.e2e.test.ts",
+  "test/e2e/edge/worker.e2e.test.ts",
   "test/e2e/container/container.e2e.test.ts",
   "test/e2e/answers/pages.e2e.test.ts",
-  "test/e2e/clients/pages.e2e.test.ts",
-  "test/e2e/control/two-clusters.e2e.test.ts",
-  "test/e2e/hosts/workerd.e2e.test.ts",
-  "test/e2e/edge/worker.e2e.test.ts",
-  "test/e2e/kubernetes/implementations/implementations.e2e.test.ts",
-  "test/e2e/coredns/coredns.e2e.test.ts",
-  "test/e2e/pushes/leases.e2e.test.ts",
-  "test/e2e/control/any-sequence.e2e.test.ts",
-  "test/e2e/replica/many/outage.e2e.test.ts",
   "test/e2e/replica/many/failover.e2e.test.ts",
-  "test/database/killed.e2e.test.ts",
-  "test/e2e/edge/broken-object.e2e.test.ts",
-  "test/e2e/hosts/deno-secondary.e2e.test.ts",
+  "test/package/package.e2e.test.ts",
+  "test/e2e/clients/pages.e2e.test.ts",
+  "test/e2e/kubernetes/install/manifests.e2e.test.ts",
+  "test/e2e/hosts/workerd.e2e.test.ts",
+  "test/e2e/replica/servers/sentinel.e2e.test.ts",
+  "test/e2e/clients/resolvers/resolvers.e2e.test.ts",
+  "test/e2e/replica/many/chaos.e2e.test.ts",
 ];
 
 class LongFirst extends BaseSequencer {
@@ -115,7 +111,7 @@ export default defineConfig({
           name: "e2e-measuring",
           include: MEASURING,
           env: { E2E_TOOLS: "ci" },
-          maxWorkers: 3,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },
