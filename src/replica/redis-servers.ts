@@ -104,18 +104,18 @@ export function createNodeFinder(nodes: readonly Endpoint[]): Finder {
 export class SentinelFinder implements Finder {
   readonly nodes = 1;
   readonly isWatched = true;
-  readonly #sentinel: SentinelAddress;
-  readonly #trust: Pick<RedisAddress, "ca" | "identity">;
+  readonly #name: string;
   /** Those that replied last come first. */
   readonly #nodes: Endpoint[];
+  readonly #options: ClientOptions;
   #client: Client | undefined;
   #search: Promise<Endpoint> | undefined;
   #isClosed = false;
 
-  constructor(sentinel: SentinelAddress, trust: Pick<RedisAddress, "ca" | "identity">) {
-    this.#sentinel = sentinel;
-    this.#trust = trust;
-    this.#nodes = [...sentinel.nodes];
+  constructor({ name, nodes, login, tls }: SentinelAddress, { ca, identity }: RedisAddress) {
+    this.#name = name;
+    this.#nodes = [...nodes];
+    this.#options = { ...login, tls, ca, identity };
   }
 
   find(): Promise<Endpoint> {
@@ -136,12 +136,10 @@ export class SentinelFinder implements Finder {
       if (found !== undefined) return found;
       this.#drop();
     }
-    const { login, tls } = this.#sentinel;
-    const { ca, identity } = this.#trust;
     let reason = "";
     for (const node of [...this.#nodes]) {
       try {
-        const client = await connectTo(node, { ...login, tls, ca, identity }, MOST_WAIT, (lost) => {
+        const client = await connectTo(node, this.#options, MOST_WAIT, (lost) => {
           if (lost === this.#client) this.#client = undefined;
         });
         this.#client = client;
@@ -164,10 +162,9 @@ export class SentinelFinder implements Finder {
   }
 
   async #ask(client: Client): Promise<Endpoint> {
-    const { name } = this.#sentinel;
-    const command = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name];
+    const command = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", this.#name];
     const found = await within(MOST_WAIT, client.sendCommand<[string, string] | null>(command));
-    if (found === null) throw new Error(`it watches no servers with the name ${name}`);
+    if (found === null) throw new Error(`it watches no servers with the name ${this.#name}`);
     return { host: found[0], port: Number(found[1]) };
   }
 }

@@ -147,16 +147,15 @@ export class WatchedFiles {
   }
 }
 
-/** What a file has; without a file there is nothing. @throws {UsageError} that of `read` */
-export async function watchFile<Content>(
+/** The token in a file; without a file there is none. @throws {UsageError} if the file has no token */
+export async function watchToken(
   file: string | undefined,
-  read: (file: string) => Promise<Content>,
   files: WatchedFiles,
-): Promise<() => Content | undefined> {
+): Promise<() => string | undefined> {
   if (file === undefined) return () => undefined;
   return files.watch(
-    () => read(file),
-    (content) => content,
+    () => readToken(file),
+    (token) => token,
   );
 }
 
