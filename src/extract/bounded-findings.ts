@@ -15,14 +15,17 @@ export class BoundedFindings {
   readonly #state: ExtractedState;
   /** By namespace, "" for the cluster itself, and by what they come from. */
   readonly #all = new Map<string, Map<string, readonly KeyedFinding[]>>();
-  /** Those of the state. */
-  #shown: ReadonlyMap<string, Finding> = new Map();
-  #isStale = false;
+  /** By namespace that exists, by key. */
+  readonly #groups = new Map<string, ReadonlyMap<string, Finding>>();
+  /** Those of the state, by namespace. */
+  readonly #shown = new Map<string, readonly KeyedFinding[]>();
+  readonly #changed = new Set<string>();
+  #share = Number.POSITIVE_INFINITY;
 
   constructor(state: ExtractedState) {
     this.#state = state;
-    state.follow((part) => {
-      if (part === "namespaces") this.#isStale = true;
+    state.follow((part, namespace) => {
+      if (part === "namespaces") this.#changed.add(namespace);
     });
   }
 
@@ -32,26 +35,35 @@ export class BoundedFindings {
     if (equalJson(held.get(source) ?? [], findings)) return;
     setOrDelete(held, source, findings.length === 0 ? undefined : findings);
     setOrDelete(this.#all, namespace, held.size === 0 ? undefined : held);
-    this.#isStale = true;
+    this.#changed.add(namespace);
   }
 
   /** Brings the state up to date. @param clusterId which the state may get only after this */
   refresh(clusterId: string): void {
-    if (!this.#isStale && clusterId === this.#state.clusterId) return;
-    this.#isStale = false;
-    const groups = [...this.#all].flatMap(([namespace, held]) =>
-      namespace === "" || this.#state.hasNamespace(namespace) ? [new Map([...held.values()].flat())] : [],
-    );
-    const share = shareOf(
-      groups.map(({ size }) => size),
-      MOST_FINDINGS,
-    );
-    const shown = new Map(groups.flatMap((group) => firstOf(group, share)));
-    if (share < Number.POSITIVE_INFINITY)
-      for (const [key, finding] of tooManyFindings(clusterId)) shown.set(key, finding);
-    for (const key of this.#shown.keys()) if (!shown.has(key)) this.#state.set("findings", key, undefined);
-    for (const [key, finding] of shown) this.#state.set("findings", key, finding);
-    this.#shown = shown;
+    for (const namespace of this.#changed) {
+      const isThere = namespace === "" || this.#state.hasNamespace(namespace);
+      const held = isThere ? this.#all.get(namespace) : undefined;
+      setOrDelete(this.#groups, namespace, held && new Map([...held.values()].flat()));
+    }
+    const sizes = Array.from(this.#groups.values(), ({ size }) => size);
+    const share = shareOf(sizes, MOST_FINDINGS);
+    if (share !== this.#share) {
+      const least = Math.min(share, this.#share);
+      for (const [namespace, { size }] of this.#groups) if (size > least) this.#changed.add(namespace);
+    }
+    this.#share = share;
+    for (const namespace of this.#changed)
+      this.#show(namespace, firstOf(this.#groups.get(namespace) ?? new Map(), share));
+    this.#changed.clear();
+    this.#show("/", share < Number.POSITIVE_INFINITY ? tooManyFindings(clusterId) : []);
+  }
+
+  #show(group: string, findings: readonly KeyedFinding[]): void {
+    const keys = new Set(findings.map(([key]) => key));
+    for (const [key] of this.#shown.get(group) ?? [])
+      if (!keys.has(key)) this.#state.set("findings", key, undefined);
+    for (const [key, finding] of findings) this.#state.set("findings", key, finding);
+    setOrDelete(this.#shown, group, findings.length === 0 ? undefined : findings);
   }
 }
 

@@ -156,8 +156,7 @@ export class SnapshotAssembler {
         this.state.set("namespaces", name, object && {});
         break;
       case "Node":
-        setOrDelete(this.#nodes, name, object && readNodePlace(object.metadata?.labels));
-        this.#topologyStale = true;
+        this.#placeNode(name, object && readNodePlace(object.metadata?.labels));
         this.#placeNodeAddresses(name, object as Node | undefined);
         break;
       case "ClusterProperty":
@@ -179,6 +178,13 @@ export class SnapshotAssembler {
         this.#placeSlice(identity, object as EndpointSlice | undefined);
         break;
     }
+  }
+
+  #placeNode(name: string, place: NodePlace | undefined): void {
+    // Kubelets report their node's status all the time.
+    if (equalJson(place, this.#nodes.get(name))) return;
+    setOrDelete(this.#nodes, name, place);
+    this.#topologyStale = true;
   }
 
   #placeNodeAddresses(name: string, node: Node | undefined): void {

@@ -239,11 +239,14 @@ export function derivedService(
 
 /** The cluster IPs of a derived Service; undefined before the API server has allocated them. */
 export function clusterSetIPsOf(service: ManagedObject | undefined): ClusterSetIPs | undefined {
-  const { clusterIPs, ipFamilies } = (service?.spec ?? {}) as {
-    readonly clusterIPs?: readonly string[];
-    readonly ipFamilies?: readonly string[];
-  };
-  return clusterIPs && ipFamilies && { ips: clusterIPs, ipFamilies };
+  const { clusterIPs, ipFamilies } = (service?.spec ?? {}) as { clusterIPs?: unknown; ipFamilies?: unknown };
+  if (!isTexts(clusterIPs) || !isTexts(ipFamilies) || clusterIPs.length === 0 || clusterIPs[0] === "None")
+    return undefined;
+  return { ips: clusterIPs, ipFamilies };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((element) => typeof element === "string");
 }
 
 /** Keeps other controllers of EndpointSlices away from ours. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ServicePort } from "../../../src/snapshot/schema.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import {
+  clusterSetIPsOf,
   derivedService,
   derivedServiceName,
   endpointSliceName,
@@ -38,6 +39,23 @@ test("a derived Service has a name for an unnamed port beside others, which no o
   expect(namesOf()).toBeUndefined();
   expect(namesOf(port("", 53))).toEqual([undefined]);
   expect(namesOf(port("", 53), port("tcp-53", 54))).toEqual(["tcp-53-1", "tcp-53"]);
+});
+
+test.each([
+  ["no Service", undefined, undefined],
+  ["a headless Service", { clusterIPs: ["None"], ipFamilies: ["IPv4"] }, undefined],
+  ["a Service without addresses yet", {}, undefined],
+  [
+    "a dual-stack Service",
+    { clusterIPs: ["10.0.0.1", "fd00::1"], ipFamilies: ["IPv4", "IPv6"] },
+    ["10.0.0.1", "fd00::1"],
+  ],
+])("the addresses of %s", (_, spec, ips) => {
+  const service =
+    spec === undefined
+      ? undefined
+      : ({ apiVersion: "v1", kind: "Service", metadata: at, spec } as ManagedObject);
+  expect(clusterSetIPsOf(service)?.ips).toEqual(ips);
 });
 
 test("exported labels that the API server would reject (422) are left out, other properties are written out", () => {
