@@ -20,7 +20,7 @@ import {
   type UpstreamLimits,
   type UpstreamReply,
 } from "./upstream-group.ts";
-import { WaitingQueries } from "./waiting-queries.ts";
+import { type Exchange, WaitingQueries } from "./waiting-queries.ts";
 
 /**
  * A waiting client gets a stale answer after this time, in milliseconds (RFC 8767 section 5, client response
@@ -33,12 +33,6 @@ const CLIENT_RESPONSE_MILLISECONDS = 1800;
  */
 const RECHECK_MILLISECONDS = 30_000;
 
-/** What queries for one answer wait for. */
-interface Exchange {
-  readonly answer: Promise<CachedAnswer>;
-  readonly control: AbortController;
-}
-
 /** Answers from fresh cached answers of upstreams, else queries the upstreams. */
 export class Forwarder {
   readonly counters: ForwardCounters;
@@ -46,7 +40,7 @@ export class Forwarder {
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
   readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
-  readonly #exchanges = new Map<string, Exchange>();
+  readonly #exchanges = new Map<string, Exchange<CachedAnswer>>();
   readonly #waiting: WaitingQueries;
 
   constructor(parts: ForwarderDependencies) {
@@ -101,19 +95,19 @@ export class Forwarder {
       return this.#give(message, query, stale, "stale");
     const exchangeKey = `${rule}\n${key}`;
     const running = this.#parts.coalesce !== false ? this.#exchanges.get(exchangeKey) : undefined;
-    const control = running?.control ?? new AbortController();
+    const controller = running?.controller ?? new AbortController();
     // Before the place: it may be that of another client's query.
     const retryAfter = this.#clients.take(client);
-    const free = retryAfter > 0 ? undefined : this.#waiting.take(control);
+    const free = retryAfter > 0 ? undefined : this.#waiting.take(controller);
     if (free === undefined)
       return stale === undefined
         ? this.#refuse(message, query, retryAfter)
         : this.#give(message, query, stale, "stale");
-    const fetched = running?.answer ?? this.#ask(query, isOwnTarget, cache, key, exchangeKey, control);
+    const fetched = running?.answer ?? this.#ask(query, isOwnTarget, cache, key, exchangeKey, controller);
     void fetched.then(free);
     const own = message.slice();
     const result = () =>
-      control.signal.aborted ? "overloaded" : running === undefined ? "miss" : "coalesced";
+      controller.signal.aborted ? "overloaded" : running === undefined ? "miss" : "coalesced";
     if (stale === undefined) return fetched.then((answer) => this.#give(own, query, answer, result()));
     return this.#orStale(fetched, stale).then((answer) =>
       this.#give(own, query, answer, answer === stale ? "stale" : result()),
@@ -172,15 +166,15 @@ export class Forwarder {
     cache: LRUCache<string, CachedAnswer>,
     key: string,
     exchangeKey: string,
-    control: AbortController,
+    controller: AbortController,
   ): Promise<CachedAnswer> {
-    const answer = this.#fetch(query, isOwnTarget, control.signal).then((found) => {
+    const answer = this.#fetch(query, isOwnTarget, controller.signal).then((found) => {
       this.#exchanges.delete(exchangeKey);
       const given = found ?? new CachedAnswer(undefined, this.#parts.settings.cache, performance.now());
-      if (!control.signal.aborted) this.#keep(cache, key, given, found === undefined);
+      if (!controller.signal.aborted) this.#keep(cache, key, given, found === undefined);
       return given;
     });
-    this.#exchanges.set(exchangeKey, { answer, control });
+    this.#exchanges.set(exchangeKey, { answer, controller });
     this.#parts.background?.(answer);
     return answer;
   }

@@ -19,7 +19,7 @@ import { CachedAnswer } from "./cached-answer.ts";
 import { scrubAnswer } from "./scrub.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamGroup, type UpstreamLimits, type UpstreamReply } from "./upstream-group.ts";
-import { WaitingQueries } from "./waiting-queries.ts";
+import { type Exchange, WaitingQueries } from "./waiting-queries.ts";
 
 /** A registered stub zone: a federation's name and its name servers. */
 export interface StubRegistration {
@@ -81,17 +81,11 @@ export class TooManyFederations extends Error {
 /** TTL bounds, the same as for other forwarded names. */
 const TTL_BOUNDS = { minimumTtlSeconds: 0, maximumTtlSeconds: 86_400, maximumNegativeTtlSeconds: 3600 };
 
-/** What equal queries wait for. */
-interface Exchange {
-  readonly answer: Promise<CachedAnswer | undefined>;
-  readonly control: AbortController;
-}
-
 interface StubZone {
   readonly registration: StubRegistration;
   readonly servers: UpstreamGroup;
   /** Exchanges in progress by the query's bytes: equal queries share one exchange. */
-  readonly running: Map<string, Exchange>;
+  readonly running: Map<string, Exchange<CachedAnswer | undefined>>;
 }
 
 /**
@@ -208,12 +202,12 @@ export class StubZones {
     const sent = this.#queryFor(own, view);
     const key = String.fromCharCode(...sent);
     const running = stub.running.get(key);
-    const control = running?.control ?? new AbortController();
-    const free = this.#waiting.take(control);
+    const controller = running?.controller ?? new AbortController();
+    const free = this.#waiting.take(controller);
     if (free === undefined) return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
-    return (running?.answer ?? this.#ask(stub, sent, key, control))
+    return (running?.answer ?? this.#ask(stub, sent, key, controller))
       .then((answer): ForwardedAnswer => {
-        if (control.signal.aborted) return fail(ExtendedError.OTHER, "overloaded");
+        if (controller.signal.aborted) return fail(ExtendedError.OTHER, "overloaded");
         if (answer === undefined) return fail(ExtendedError.NO_REACHABLE_AUTHORITY, "unreachable");
         return { answer: answer.relay(own, query), outcome: "answered" };
       })
@@ -248,12 +242,17 @@ export class StubZones {
     return query;
   }
 
-  #ask(stub: StubZone, query: Uint8Array, key: string, control: AbortController): Exchange["answer"] {
+  #ask(
+    stub: StubZone,
+    query: Uint8Array,
+    key: string,
+    controller: AbortController,
+  ): Promise<CachedAnswer | undefined> {
     const answer = stub.servers
-      .ask(query, control.signal)
+      .ask(query, controller.signal)
       .then((reply) => reply && this.#scrub(stub, reply))
       .finally(() => stub.running.delete(key));
-    stub.running.set(key, { answer, control });
+    stub.running.set(key, { answer, controller });
     return answer;
   }
 

@@ -3,6 +3,12 @@ import type { Count } from "../limits/shared.ts";
 /** How long a query waits at least before another one may take its place, in milliseconds. */
 const LEAST_WAIT = 200;
 
+/** What equal queries wait for. */
+export interface Exchange<Answer> {
+  readonly answer: Promise<Answer>;
+  readonly controller: AbortController;
+}
+
 /** A query that waits for name servers. */
 interface WaitingQuery {
   readonly since: number;

@@ -9,8 +9,8 @@ import {
   answerQuestion,
   JSON_TEXT,
   type JsonAnswer,
-  type JsonRoute,
   jsonBody,
+  type QueryRoute,
   readAnswered,
 } from "./json.ts";
 import { readJsonQuestion } from "./json-question.ts";
@@ -22,7 +22,7 @@ import { nameOfCode, nameOfType } from "./pages/page.ts";
  * `/explain?name=…&type=…`: answers the query as every path does, and explains the answer in JSON. No cache
  * keeps it.
  */
-export const explainRoute: JsonRoute = (request, answers, endpoint) => {
+export const explainRoute: QueryRoute = (request, answers, endpoint) => {
   const { reject } = answers;
   if (acceptQuality(request.header("accept"), JSON_TYPE) === 0)
     return reject(request, "NOT_ACCEPTABLE", `this is ${JSON_TYPE}; Accept excludes it`);

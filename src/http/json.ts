@@ -31,8 +31,8 @@ import type { HttpRequest, HttpResponse } from "./messages/message.ts";
 import type { JsonAnswer as AnswerSchema, JsonRecord as RecordSchema } from "./openapi/schemas.ts";
 import { counted, duration, wholeSeconds } from "./pages/page.ts";
 
-/** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */
-export type JsonRoute = (
+/** Answers one request with a query: by a DNS message (RFC 8484 section 4), JSON or an explanation. */
+export type QueryRoute = (
   request: HttpRequest,
   answers: RuleAnswers,
   endpoint: Endpoint,
@@ -42,7 +42,7 @@ export type JsonRoute = (
 export const READING_METHODS = "GET, HEAD, OPTIONS";
 
 /** A route with these methods. */
-export function readingRoute(route: JsonRoute): JsonRoute {
+export function readingRoute(route: QueryRoute): QueryRoute {
   return (request, answers, endpoint) => {
     const { method } = request;
     if (method === "GET" || method === "HEAD") return route(request, answers, endpoint);
@@ -51,8 +51,8 @@ export function readingRoute(route: JsonRoute): JsonRoute {
   };
 }
 
-/** Answers a question with JSON, or with wire format where the client wants that. */
-export const jsonRoute: JsonRoute = (request, answers, endpoint) => {
+/** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */
+export const jsonRoute: QueryRoute = (request, answers, endpoint) => {
   const { reject } = answers;
   const accept = request.header("accept");
   const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));

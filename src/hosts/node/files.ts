@@ -147,15 +147,16 @@ export class WatchedFiles {
   }
 }
 
-/** The token in a file; without a file there is none. @throws {UsageError} if the file has no token */
-export async function watchToken(
+/** What a file has; without a file there is nothing. @throws {UsageError} that of `read` */
+export async function watchFile<Content>(
   file: string | undefined,
+  read: (file: string) => Promise<Content>,
   files: WatchedFiles,
-): Promise<() => string | undefined> {
+): Promise<() => Content | undefined> {
   if (file === undefined) return () => undefined;
   return files.watch(
-    () => readToken(file),
-    (token) => token,
+    () => read(file),
+    (content) => content,
   );
 }
 

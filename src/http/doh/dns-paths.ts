@@ -1,8 +1,8 @@
 import { explainRoute } from "../explain.ts";
-import { jsonRoute, READING_METHODS, readingRoute } from "../json.ts";
+import { jsonRoute, type QueryRoute, READING_METHODS, readingRoute } from "../json.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import { dnsPaths, type EndpointAt, formOf, type PathPolicies } from "../path-table.ts";
-import { createDnsRoute, DNS_METHODS, type DnsRoute } from "./dns-route.ts";
+import { createDnsRoute, DNS_METHODS } from "./dns-route.ts";
 import type { RuleAnswers, SharedParts } from "./rule-answers.ts";
 
 /** The DNS resource or JSON form of a path. */
@@ -30,7 +30,7 @@ export function createDnsPaths({ policies, queryBytes, counters }: DnsPathsParts
     resolve: { methods: READING_METHODS, route: readingRoute(jsonRoute) },
     explain: { methods: READING_METHODS, route: readingRoute(explainRoute) },
   };
-  const pathOf = ({ methods, route }: { methods: string; route: DnsRoute }, place: string): DnsPath => {
+  const pathOf = ({ methods, route }: { methods: string; route: QueryRoute }, place: string): DnsPath => {
     const endpoint = endpointAt(place);
     return { methods, answer: (request, answers) => route(request, answers, endpoint) };
   };

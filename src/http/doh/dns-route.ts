@@ -1,6 +1,6 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
-import { type JsonRoute, jsonRoute } from "../json.ts";
+import { jsonRoute, type QueryRoute } from "../json.ts";
 import { OTHER_STATUS } from "../messages/codes.ts";
 import {
   ANY_ORIGIN,
@@ -31,14 +31,11 @@ interface DnsRouteParts {
   readonly limits: LimitCounters;
 }
 
-/** Answers one request to a DNS resource (RFC 8484 section 4). */
-export type DnsRoute = JsonRoute;
-
 /**
  * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and
  * no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
-export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
+export function createDnsRoute(parts: DnsRouteParts): QueryRoute {
   const { queryBytes, limits } = parts;
   const longestParameter = base64urlLength(queryBytes) + 2;
   const decoded = new Uint8Array(queryBytes + 3);
@@ -65,7 +62,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     query: Uint8Array,
     answers: RuleAnswers,
     endpoint: Endpoint,
-  ): ReturnType<DnsRoute> => {
+  ): ReturnType<QueryRoute> => {
     const answered = answers.answerQuery(request, query, endpoint);
     return answered instanceof Promise
       ? answered.then((late) => respond(request, late, answers))
@@ -77,7 +74,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       ? undefined
       : reject(request, "NOT_ACCEPTABLE", `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
-  const get: DnsRoute = (request, answers, endpoint) => {
+  const get: QueryRoute = (request, answers, endpoint) => {
     const { url } = request;
     const { reject } = answers;
     let text = rawParameter(url, "dns");
@@ -123,7 +120,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     return answer(request, decoded.subarray(0, size), answers, endpoint);
   };
 
-  const post: DnsRoute = (request, answers, endpoint) => {
+  const post: QueryRoute = (request, answers, endpoint) => {
     const { reject } = answers;
     const contentType = request.header("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))

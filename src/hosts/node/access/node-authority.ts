@@ -7,7 +7,7 @@ import { authoritySettings, type Credential, keySourceOf } from "../../../assemb
 import type { IssuedTokens } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
-import { readText, readTokens, type WatchedFiles, watchToken } from "../files.ts";
+import { readText, readToken, readTokens, type WatchedFiles, watchFile } from "../files.ts";
 import { readCertificates } from "../tls.ts";
 
 /**
@@ -171,7 +171,7 @@ async function openIssuer(
     const read = () => readText(jwksFile, "the key set");
     return { keys: await files.watch(read, (text) => keysIn(jwksFile, text)), close };
   }
-  const currentToken = await watchToken(tokenFile, files);
+  const currentToken = await watchFile(tokenFile, readToken, files);
   const useAuthority = (pem: string) => {
     // Requests from now on open new connections.
     void close();

@@ -3,7 +3,7 @@ import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { parseNameserver } from "../../../forward/local.ts";
 import { padded, type Upstream } from "../../../forward/upstream.ts";
-import { type WatchedFiles, watchToken } from "../files.ts";
+import { readToken, type WatchedFiles, watchFile } from "../files.ts";
 import { readCertificates } from "../tls.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
@@ -14,17 +14,9 @@ async function openAccess(
   { caFile, tokenFile }: { caFile?: string | undefined; tokenFile?: string | undefined },
 ) {
   return {
-    ca: await watchCertificates(caFile, files),
-    token: await watchToken(tokenFile, files),
+    ca: await watchFile(caFile, readCertificates, files),
+    token: await watchFile(tokenFile, readToken, files),
   };
-}
-
-async function watchCertificates(file: string | undefined, files: WatchedFiles) {
-  if (file === undefined) return () => undefined;
-  return files.watch(
-    () => readCertificates(file),
-    (pem) => pem,
-  );
 }
 
 /**
