@@ -6,19 +6,18 @@ import type { AuditedWrite } from "../servers/kubernetes/audit-log.ts";
 const WITHOUT_MARK = ["leases", "events", "serviceexports/status"];
 
 /**
- * What was tried to be written, but for the Lease and Events, as `patch endpointslices shop/db-1`; in order.
+ * What was asked for later than `since`, in milliseconds: an object is seen before its write is logged, so that
+ * the number of writes so far says less.
  */
-export function writesTo(server: Pick<ApiServer, "writes">, from = 0): string[] {
-  return server
-    .writes()
-    .slice(from)
-    .filter(({ resource }) => resource !== "leases" && resource !== "events")
-    .map(describe);
+export function writesAfter(server: Pick<ApiServer, "writes">, since: number): AuditedWrite[] {
+  return server.writes().filter(({ at }) => at > since);
 }
 
-/** How many writes there were, to look at later ones alone: `writesTo(server, before)`. */
-export function countWrites(server: Pick<ApiServer, "writes">): number {
-  return server.writes().length;
+/** The same, but for the Lease and Events, as `patch endpointslices shop/db-1`. */
+export function writesTo(server: Pick<ApiServer, "writes">, since: number): string[] {
+  return writesAfter(server, since)
+    .filter(({ resource }) => resource !== "leases" && resource !== "events")
+    .map(describe);
 }
 
 /**

@@ -42,7 +42,11 @@ describe("a worker survives outages of its API server", () => {
     const gauge = /clusterset_doh_cluster_degraded_seconds\{cluster="east",reason="API_UNREACHABLE"\} [1-9]/;
     await waitFor("no outage", async () => !/unreachable/.test(await textOf("/clusters")));
     const before = gateway.process.log().length;
+    const logged = worker.log().length;
     await server.process.kill();
+    await waitFor("a log line about the API server", () =>
+      /ECONNREFUSED|"api-server|watch/.test(worker.log().slice(logged)),
+    );
     await waitFor(
       "the cluster's page",
       clock.passing(async () =>
