@@ -189,13 +189,14 @@ export class AnsweringState {
   /** Takes over all rows, which may have nothing in common with those before. */
   reload(): void {
     const { reader } = this.#parts;
+    // Another connection may write in between: what is read first is old at worst, and read again.
+    this.#loads = reader.meta("loads");
+    this.#position = reader.position();
     const { rows, change } = reader.clustersSince(0);
     const known = new Set([...this.#rows.keys(), ...rows.map(({ id }) => id)]);
     for (const clusters of [this.#live, this.#expired, this.#left, this.#rows]) clusters.clear();
     for (const row of rows) this.#set(row);
     this.#change = change;
-    this.#position = reader.position();
-    this.#loads = reader.meta("loads");
     for (const id of known) this.#keysChanged(id, undefined);
     for (const scope of this.#scopes.values()) scope.everythingChanged();
     this.#membersChanged();
