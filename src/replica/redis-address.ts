@@ -33,7 +33,10 @@ interface ClusterAddress {
   readonly tls: boolean;
 }
 
-/** Where Valkey or Redis is, by one of `url`, `sentinel` and `cluster`, and as whom to connect. */
+/**
+ * Where Valkey or Redis is, by one of `url`, `sentinel` and `cluster`, and as whom to connect. Passwords and
+ * certificates are read for each connection, since they may change.
+ */
 export interface RedisAddress extends Login {
   /**
    * `redis://` or `rediss://` (TLS), with host, port and database; a user and a password in it count where

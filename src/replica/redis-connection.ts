@@ -38,7 +38,7 @@ const MOST_MOVES = 5;
  */
 export class RedisConnection {
   readonly #finder: Finder;
-  readonly #options: ClientOptions;
+  readonly #address: RedisAddress;
   /** Where `#client` is connected to. */
   #endpoint: Endpoint | undefined;
   /** Undefined while there is no connection. */
@@ -51,7 +51,8 @@ export class RedisConnection {
   readonly #closed = new AbortController();
 
   private constructor(address: RedisAddress) {
-    [this.#finder, this.#options] = readAddress(address);
+    this.#finder = finderOf(address);
+    this.#address = address;
   }
 
   /** @throws {StoreError} STORE_FAILED if the engine cannot be reached, or may evict keys */
@@ -128,7 +129,7 @@ export class RedisConnection {
   }
 
   async #connectTo(endpoint: Endpoint): Promise<void> {
-    const client = await connectTo(endpoint, this.#options, MOST_WAIT, (lost, cause) =>
+    const client = await connectTo(endpoint, optionsOf(this.#address), MOST_WAIT, (lost, cause) =>
       this.#drop(lost, cause),
     );
     try {
@@ -200,26 +201,33 @@ export class RedisConnection {
   }
 }
 
-function readAddress(address: RedisAddress): [Finder, ClientOptions] {
-  const { url, sentinel, cluster, username, password, ca, identity } = address;
+function finderOf(address: RedisAddress): Finder {
+  const { url, sentinel, cluster } = address;
+  if (sentinel !== undefined) return new SentinelFinder(sentinel, address);
+  return createNodeFinder(cluster?.nodes ?? [readUrl(url!).endpoint]);
+}
+
+function optionsOf({
+  url,
+  sentinel,
+  cluster,
+  username,
+  password,
+  ca,
+  identity,
+}: RedisAddress): ClientOptions {
   const login = { username, password, ca, identity };
-  if (sentinel !== undefined) {
-    const { tls, database } = sentinel;
-    return [new SentinelFinder(sentinel, address), { ...login, tls, database }];
-  }
-  if (cluster !== undefined) return [createNodeFinder(cluster.nodes), { ...login, tls: cluster.tls }];
-  const read = readUrl(url!);
-  return [
-    createNodeFinder([read.endpoint]),
-    {
-      ca,
-      identity,
-      tls: read.tls,
-      database: read.database,
-      username: username ?? read.username,
-      password: password ?? read.password,
-    },
-  ];
+  if (sentinel !== undefined) return { ...login, tls: sentinel.tls, database: sentinel.database };
+  if (cluster !== undefined) return { ...login, tls: cluster.tls };
+  const { tls, database, ...named } = readUrl(url!);
+  return {
+    ca,
+    identity,
+    tls,
+    database,
+    username: username ?? named.username,
+    password: password ?? named.password,
+  };
 }
 
 function describe(error: unknown): StoreError {

@@ -104,18 +104,18 @@ export function createNodeFinder(nodes: readonly Endpoint[]): Finder {
 export class SentinelFinder implements Finder {
   readonly nodes = 1;
   readonly isWatched = true;
-  readonly #name: string;
+  readonly #sentinel: SentinelAddress;
+  readonly #trust: Pick<RedisAddress, "ca" | "identity">;
   /** Those that replied last come first. */
   readonly #nodes: Endpoint[];
-  readonly #options: ClientOptions;
   #client: Client | undefined;
   #search: Promise<Endpoint> | undefined;
   #isClosed = false;
 
-  constructor({ name, nodes, login, tls }: SentinelAddress, { ca, identity }: RedisAddress) {
-    this.#name = name;
-    this.#nodes = [...nodes];
-    this.#options = { ...login, tls, ca, identity };
+  constructor(sentinel: SentinelAddress, trust: Pick<RedisAddress, "ca" | "identity">) {
+    this.#sentinel = sentinel;
+    this.#trust = trust;
+    this.#nodes = [...sentinel.nodes];
   }
 
   find(): Promise<Endpoint> {
@@ -136,10 +136,12 @@ export class SentinelFinder implements Finder {
       if (found !== undefined) return found;
       this.#drop();
     }
+    const { login, tls } = this.#sentinel;
+    const { ca, identity } = this.#trust;
     let reason = "";
     for (const node of [...this.#nodes]) {
       try {
-        const client = await connectTo(node, this.#options, MOST_WAIT, (lost) => {
+        const client = await connectTo(node, { ...login, tls, ca, identity }, MOST_WAIT, (lost) => {
           if (lost === this.#client) this.#client = undefined;
         });
         this.#client = client;
@@ -162,9 +164,10 @@ export class SentinelFinder implements Finder {
   }
 
   async #ask(client: Client): Promise<Endpoint> {
-    const command = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", this.#name];
+    const { name } = this.#sentinel;
+    const command = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name];
     const found = await within(MOST_WAIT, client.sendCommand<[string, string] | null>(command));
-    if (found === null) throw new Error(`it watches no servers with the name ${this.#name}`);
+    if (found === null) throw new Error(`it watches no servers with the name ${name}`);
     return { host: found[0], port: Number(found[1]) };
   }
 }

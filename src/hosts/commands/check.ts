@@ -10,7 +10,7 @@ import { Accounts } from "../../names/services.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { loadAccess } from "../node/access/node-admission.ts";
 import { WatchedFiles } from "../node/files.ts";
-import { readEngineAddress } from "../node/gateway/replica.ts";
+import { watchEngineAddress } from "../node/gateway/replica.ts";
 import { createLogger } from "../node/process.ts";
 import { describeExpired, openTlsSource, readCertificates } from "../node/tls.ts";
 import { openConnector, openUpstreams } from "../node/upstreams/configured-upstreams.ts";
@@ -124,7 +124,7 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
   await loaded.close();
   const { sharedToken } = loaded.pushing;
   if (sharedToken !== undefined) throw new UsageError(`push.credentials: ${sharedToken}`);
-  if (store !== undefined) await readEngineAddress(store);
+  if (store !== undefined) await watchEngineAddress(store, new WatchedFiles());
   await openConnector(config.stub, files);
   (await openUpstreams(config.forward, files)).close();
   const clients = access.public === true ? "every client" : `${access.rules.length} access rules`;

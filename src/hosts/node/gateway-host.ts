@@ -120,7 +120,7 @@ async function startParts(
     generations: {
       database,
       ...(config.store && {
-        openOrder: openReplica(config.store),
+        openOrder: openReplica(config.store, parts.files),
         hold: config.store.leaseHoldSeconds * 1000,
       }),
       ...parts.rights,

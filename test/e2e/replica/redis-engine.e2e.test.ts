@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Kind } from "../../../src/database/places.ts";
+import { RedisLog } from "../../../src/replica/redis-log.ts";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
 import { append, changeTo, clusterAt, rowsOf } from "../../replica/contract.ts";
 import { eventually } from "../harness/answers.ts";
@@ -96,6 +97,26 @@ test("an engine without memory takes no change, and takes changes again when it 
   await logs.redis.run("CONFIG", "SET", "maxmemory", "0");
   expect(await logs.onKey(prefix, "XLEN", "log")).toBe(1);
   expect(await append(log, changeTo(clusterAt(2)), clusterAt(1))).toBe(2);
+  log.close();
+});
+
+test("a replaced password counts for the next connection, without a restart", async () => {
+  let password = "first";
+  await logs.redis.run("ACL", "SETUSER", "rotated", "on", ">first", "~*", "+@all");
+  const address = {
+    url: logs.redis.url,
+    username: "rotated",
+    get password() {
+      return password;
+    },
+  };
+  const log = await RedisLog.open(address, logs.newPrefix());
+  await logs.redis.run("ACL", "SETUSER", "rotated", "resetpass", ">next");
+  await logs.redis.run("CLIENT", "KILL", "USER", "rotated");
+  const head = () => log.head(1).catch((error: Error) => error.message);
+  await eventually(head).toContain("WRONGPASS");
+  password = "next";
+  await eventually(head).not.toEqual(expect.any(String));
   log.close();
 });
 

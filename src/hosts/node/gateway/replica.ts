@@ -4,16 +4,16 @@ import { StoreError } from "../../../database/store-error.ts";
 import type { OrderParts, SharedOrder } from "../../../gateway/change-order.ts";
 import { type Endpoint, type RedisAddress, readUrl } from "../../../replica/redis-address.ts";
 import type { SharedLog } from "../../../replica/shared-log.ts";
-import { readToken } from "../files.ts";
+import { readToken, type WatchedFiles, watchFile } from "../files.ts";
 import { readCertificates, readIdentity } from "../tls.ts";
 
 /**
  * What opens the order of changes that gateways share in Valkey or Redis. It throws a {UsageError} if the
  * engine cannot be used.
  */
-export function openReplica(store: Store): (parts: OrderParts) => Promise<SharedOrder> {
+export function openReplica(store: Store, files: WatchedFiles): (parts: OrderParts) => Promise<SharedOrder> {
   return async (parts) => {
-    const address = await readEngineAddress(store);
+    const address = await watchEngineAddress(store, files);
     // The client is loaded by gateways that need it alone.
     const { RedisLog } = await import("../../../replica/redis-log.ts");
     const { Replica } = await import("../../../replica/replica.ts");
@@ -32,30 +32,43 @@ export function openReplica(store: Store): (parts: OrderParts) => Promise<Shared
 /** Where Sentinels listen by default. */
 const SENTINEL_PORT = 26379;
 
+const readPassword = (file: string) => readToken(file, "the password file");
+
 /**
- * Reads the files that the setting `store` names.
+ * Watches the files that the setting `store` names: the next connection takes what they have then.
  * @throws {UsageError} naming the file that cannot be read, or has no password, no certificate or no key
  */
-export async function readEngineAddress(store: Store): Promise<RedisAddress> {
+export async function watchEngineAddress(store: Store, files: WatchedFiles): Promise<RedisAddress> {
   const { url, sentinel, cluster, username, passwordFile, caFile, certificateFile, keyFile } = store;
   const [password, sentinelPassword, ca, identity] = await Promise.all([
-    passwordFile === undefined ? undefined : readToken(passwordFile, "the password file"),
-    sentinel?.passwordFile === undefined ? undefined : readToken(sentinel.passwordFile, "the password file"),
-    caFile === undefined ? undefined : readCertificates(caFile),
-    certificateFile === undefined ? undefined : readIdentity(certificateFile, keyFile!),
+    watchFile(passwordFile, readPassword, files),
+    watchFile(sentinel?.passwordFile, readPassword, files),
+    watchFile(caFile, readCertificates, files),
+    watchFile(certificateFile, (file) => readIdentity(file, keyFile!), files),
   ]);
   return {
     url,
     username,
-    password,
-    ca,
-    identity,
+    get password() {
+      return password();
+    },
+    get ca() {
+      return ca();
+    },
+    get identity() {
+      return identity();
+    },
     sentinel: sentinel && {
       name: sentinel.name,
       database: sentinel.database,
       tls: sentinel.tls,
       nodes: sentinel.nodes.map((node) => readNode(node, SENTINEL_PORT)),
-      login: { username: sentinel.username, password: sentinelPassword },
+      login: {
+        username: sentinel.username,
+        get password() {
+          return sentinelPassword();
+        },
+      },
     },
     cluster: cluster && { nodes: cluster.nodes.map((node) => readNode(node)), tls: cluster.tls },
   };
