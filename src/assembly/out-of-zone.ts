@@ -8,7 +8,7 @@ import { Outside } from "../forward/outside.ts";
 import { PrivateAddresses } from "../forward/private-addresses.ts";
 import { padded, type Upstream } from "../forward/upstream.ts";
 import { createFetchUpstream } from "../http/doh/fetch-upstream.ts";
-import type { PathPolicies } from "../http/path-table.ts";
+import type { PathPolicies } from "../http/route-table.ts";
 import { logUpstreams } from "./log.ts";
 import type { GatewayConfig, Platform } from "./platform.ts";
 

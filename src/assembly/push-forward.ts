@@ -1,10 +1,11 @@
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import type { PushAuthority } from "../access/authority.ts";
+import { apiRoute } from "../http/api-routes.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../http/audit.ts";
 import type { AppEnvironment } from "../http/messages/environment.ts";
-import { ApiError, apiRoute, controlNotServed } from "../http/messages/errors.ts";
-import { MOUNTS } from "../http/path-table.ts";
+import { ApiError, controlNotServed } from "../http/messages/errors.ts";
+import { PUSH } from "../http/route-table.ts";
 import { describeError, type Log } from "./log.ts";
 
 /**
@@ -93,7 +94,7 @@ export function sendOverHttp({ primaryUrl, sentBytes, fetch = globalThis.fetch }
     const { pathname: path, search } = new URL(url);
     const counted = new CountedBody(body, sentBytes);
     try {
-      const response = await fetch(`${base}${path.slice(path.indexOf(MOUNTS.push))}${search}`, {
+      const response = await fetch(`${base}${path.slice(path.indexOf(PUSH.mount))}${search}`, {
         method,
         headers: { ...pick(headers, REQUEST_FIELDS), "accept-encoding": "identity" },
         body: counted.stream,

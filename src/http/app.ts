@@ -43,8 +43,17 @@ import { mountHealthRoutes } from "./metrics/status.ts";
 import { createLoginRoutes, loginPage, withSession } from "./pages/login.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
-import { CLUSTER_PATHS, createEndpointAt, dnsPaths, MOUNTS, rowOf } from "./path-table.ts";
 import { createRequestGate } from "./request-gate.ts";
+import {
+  CLUSTER_PATHS,
+  createEndpointAt,
+  DESCRIPTION,
+  dnsPaths,
+  FEDERATIONS,
+  PUSH,
+  rowOf,
+  TRANSFER,
+} from "./route-table.ts";
 
 /** The parts of the application. */
 export interface AppParts
@@ -220,17 +229,17 @@ export function createApp(parts: AppParts): App {
   const hono = ownRouter(new Hono<AppEnvironment>());
   const { pushRoutes, transferRoutes, stubRoutes, openApi } = parts;
   if (pushRoutes !== undefined) {
-    hono.use(`${MOUNTS.push}/*`, async (c, next) => {
+    hono.use(`${PUSH.mount}/*`, async (c, next) => {
       await next();
       counters.pushed.hit(`${knownMethod(c.req.method)} ${c.res.status}`);
     });
-    hono.route(MOUNTS.push, pushRoutes);
+    hono.route(PUSH.mount, pushRoutes);
   }
-  if (transferRoutes !== undefined) hono.route(MOUNTS.transfer, transferRoutes);
-  if (stubRoutes !== undefined) hono.route(MOUNTS.federations, stubRoutes);
+  if (transferRoutes !== undefined) hono.route(TRANSFER.mount, transferRoutes);
+  if (stubRoutes !== undefined) hono.route(FEDERATIONS.mount, stubRoutes);
   if (openApi !== undefined) {
     let text: Promise<string> | undefined;
-    hono.get(MOUNTS.description, async () => {
+    hono.get(DESCRIPTION, async () => {
       text ??= openApi().then(({ openApiDocument }) => JSON.stringify(openApiDocument(parts.version)));
       return new Response(await text, { headers: OPEN_API_HEADERS });
     });

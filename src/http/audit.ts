@@ -5,15 +5,10 @@ import { ClientNetworks } from "../limits/client-table.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { SnapshotIssue } from "../snapshot/parse.ts";
 import type { Code } from "./messages/codes.ts";
-import type {
-  AppEnvironment,
-  AuditAction,
-  AuditEntry,
-  AuditFacts,
-  AuditSink,
-} from "./messages/environment.ts";
+import type { AppEnvironment, AuditEntry, AuditFacts, AuditSink } from "./messages/environment.ts";
 import type { Rejection } from "./messages/errors.ts";
 import { FetchRequest } from "./messages/message.ts";
+import type { AuditAction } from "./route-table.ts";
 
 /** The longest text from a request, in characters. */
 const MOST_TEXT = 500;
@@ -99,16 +94,19 @@ const QUOTING: ReadonlySet<Code> = new Set([
   "UNSUPPORTED_FORMAT",
 ]);
 
-/**
- * Audits the answers of a route.
- * @param error the thrown error of a rejected request
- */
+/** Called for each answer of a route. @param error the thrown error of a rejected request */
+export type OnAnswer = (
+  context: Context<AppEnvironment>,
+  status: number,
+  refused?: Rejection,
+  error?: unknown,
+) => void;
+
+/** Audits the answers of a route. */
 export function auditAnswers(
   { audit, clientAddress }: AuditParts,
   action: AuditAction,
-):
-  | ((context: Context<AppEnvironment>, status: number, refused?: Rejection, error?: unknown) => void)
-  | undefined {
+): OnAnswer | undefined {
   if (audit === undefined) return undefined;
   return (context, status, refused, error) => {
     if (refused === undefined && QUIET.has(action)) return;

@@ -5,7 +5,7 @@ import type { Load } from "../limits/load.ts";
 import type { Rejection } from "./messages/errors.ts";
 import type { KnowsHost } from "./messages/fields.ts";
 import { type HttpRequest, pathOf } from "./messages/message.ts";
-import { isUrgent, rowOf } from "./path-table.ts";
+import { isUrgent, rowOf } from "./route-table.ts";
 
 /** The parts of a gate. */
 interface RequestGateParts {

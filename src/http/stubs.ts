@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono/tiny";
+import type { Hono } from "hono/tiny";
 import * as z from "zod";
 import type { CertificateIdentity, Client } from "../access/client.ts";
 import { parseNameserver } from "../forward/local.ts";
@@ -7,11 +6,12 @@ import { type StubRegistration, type StubZones, TooManyFederations } from "../fo
 import { systemClock } from "../gateway/clock.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import { collectIssues } from "../snapshot/parse.ts";
-import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "./audit.ts";
-import type { AppEnvironment, AuditAction } from "./messages/environment.ts";
-import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "./messages/errors.ts";
-import { FederationName } from "./path-table.ts";
+import { type ApiContext, createApiRoutes } from "./api-routes.ts";
+import { type AuditParts, certificateName, noteForAudit } from "./audit.ts";
+import type { AppEnvironment } from "./messages/environment.ts";
+import { ApiError, jsonResponse } from "./messages/errors.ts";
 import { BodyBudget, readJsonBody } from "./push/bodies.ts";
+import { FEDERATIONS, FederationName } from "./route-table.ts";
 
 /** The parts of the routes of stub zones. */
 interface StubRoutesDependencies extends AuditParts {
@@ -25,8 +25,6 @@ interface StubRoutesDependencies extends AuditParts {
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
 }
-
-type StubContext = Context<AppEnvironment>;
 
 const MOST_BODY_BYTES = 64 * 1024;
 const LIMITS = {
@@ -47,20 +45,14 @@ const LIMITS = {
  * trusts. Mount them at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
-  const { stubs, counters, onError, onChange } = dependencies;
+  const { stubs, onChange } = dependencies;
   const budget = new BodyBudget(LIMITS);
 
-  const route = (action: AuditAction, handle: (context: StubContext) => Response | Promise<Response>) =>
-    apiRoute(
-      { counters, onError },
-      (context: StubContext) => {
-        const identity = context.env?.client?.certificateIdentity;
-        noteForAudit(context, { credential: identity && certificateName(identity) });
-        requireCertificate(context.env?.client ?? {}, dependencies);
-        return handle(context);
-      },
-      auditAnswers(dependencies, action),
-    );
+  const admit = (context: ApiContext) => {
+    const identity = context.env?.client?.certificateIdentity;
+    noteForAudit(context, { credential: identity && certificateName(identity) });
+    requireCertificate(context.env?.client ?? {}, dependencies);
+  };
 
   const describe = ({ name, nameservers }: StubRegistration) => ({
     name,
@@ -68,14 +60,9 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
     zones: stubs.zones.map((zone) => `${name}.svc.${zone}`),
   });
 
-  const routes = new Hono<AppEnvironment>();
-  routes.get(
-    "/",
-    route("read", () => jsonResponse(200, { federations: stubs.list().map(describe) })),
-  );
-  routes.post(
-    "/:name",
-    route("register", async (context) => {
+  const handlers = {
+    "GET /": () => jsonResponse(200, { federations: stubs.list().map(describe) }),
+    "POST /:name": async (context: ApiContext) => {
       const name = readName(context);
       const reading = { limits: LIMITS, setTimer: systemClock.setTimer, account: budget.open(name) };
       const { nameservers } = read(StubRequest, await readJsonBody(context.req.raw, reading));
@@ -85,28 +72,20 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
       });
       onChange?.("registered", name);
       return jsonResponse(isNew ? 201 : 200, describe({ name, nameservers }));
-    }),
-  );
-  routes.get(
-    "/:name",
-    route("read", (context) => {
+    },
+    "GET /:name": (context: ApiContext) => {
       const name = readName(context);
       const registration = stubs.get(name);
       if (registration !== undefined) return jsonResponse(200, describe(registration));
       throw new ApiError("UNKNOWN_FEDERATION", `the federation "${name}" is not registered`);
-    }),
-  );
-  routes.delete(
-    "/:name",
-    route("unregister", async (context) => {
+    },
+    "DELETE /:name": async (context: ApiContext) => {
       const name = readName(context);
       if (await stubs.remove(name)) onChange?.("removed", name);
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
-    }),
-  );
-  routes.all("/", route("read", methodNotAllowed("GET, HEAD")));
-  routes.all("/:name", route("read", methodNotAllowed("POST, GET, HEAD, DELETE")));
-  return routes;
+    },
+  };
+  return createApiRoutes(FEDERATIONS, dependencies, handlers, admit);
 }
 
 /** @throws {ApiError} 403 if the client has no certificate, an untrusted one, or that of a cluster. */
@@ -146,7 +125,7 @@ function read<Schema extends z.ZodType>(schema: Schema, value: unknown, ...path:
 }
 
 /** @throws {ApiError} 422 */
-const readName = (context: StubContext) => read(FederationName, context.req.param("name"), "name");
+const readName = (context: ApiContext) => read(FederationName, context.req.param("name"), "name");
 
 /** The most name servers of one federation. */
 const MOST_NAMESERVERS = 16;

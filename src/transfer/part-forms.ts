@@ -266,17 +266,6 @@ function readJson<Form>(form: z.ZodType<Form>, bytes: Uint8Array): Form {
 /** What a primary has beside its state (docs/reference/transfer.md). */
 export type PartKind = "world" | "changes" | "key" | "reverse" | "names" | "below" | "claims" | "services";
 
-export const PART_KINDS: readonly PartKind[] = [
-  "world",
-  "changes",
-  "key",
-  "reverse",
-  "names",
-  "below",
-  "claims",
-  "services",
-];
-
 /**
  * What a list of names is of: namespaces; labels of keys in a namespace; pods in a bucket of rows; buckets of
  * claims.

@@ -36,12 +36,13 @@ export class Gateways {
 
   /**
    * Starts the gateway of a folder with this config file; the main thread answers unless that says otherwise,
-   * since each thread loads all code anew.
+   * since each thread loads all code anew. A busy machine makes no overload.
    */
-  async start(folder: string, config: object): Promise<RunningGateway> {
+  async start(folder: string, config: Readonly<Record<string, unknown>>): Promise<RunningGateway> {
     const file = join(folder, "config.json");
     const defaults = { listen: "127.0.0.1:0", stateDirectory: "state", threads: 0 };
-    writeFileSync(file, JSON.stringify({ ...defaults, ...config }));
+    const limits = { loopDelayMilliseconds: 0, ...(config.limits as object | undefined) };
+    writeFileSync(file, JSON.stringify({ ...defaults, ...config, limits }));
     const gateway = await startGateway(readServeConfig({ config: file }), pino({ level: "silent" }));
     this.#running.set(folder, gateway);
     return gateway;

@@ -1,9 +1,10 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
+import { apiRoute } from "../../src/http/api-routes.ts";
 import { AuditLog, auditAnswers } from "../../src/http/audit.ts";
 import type { Code } from "../../src/http/messages/codes.ts";
 import type { AppEnvironment, AuditEntry } from "../../src/http/messages/environment.ts";
-import { ApiError, apiRoute } from "../../src/http/messages/errors.ts";
+import { ApiError } from "../../src/http/messages/errors.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/counters.ts";
 import { readJsonLine } from "../../src/snapshot/lines/json-syntax.ts";

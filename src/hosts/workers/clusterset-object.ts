@@ -7,7 +7,7 @@ import { overStorage } from "../../database/driver.ts";
 import { migrate } from "../../database/schema.ts";
 import { systemClock } from "../../gateway/clock.ts";
 import { ownRouter } from "../../http/app.ts";
-import { MOUNTS } from "../../http/path-table.ts";
+import { PUSH, TRANSFER } from "../../http/route-table.ts";
 import { LeaseAlarm } from "./bindings.ts";
 import { type Environment, readSettings } from "./edge-gateway.ts";
 
@@ -69,9 +69,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       },
     );
     this.#leases = leases;
-    this.#routes = ownRouter(new Hono())
-      .route(MOUNTS.push, pushRoutes)
-      .route(MOUNTS.transfer, transferRoutes!);
+    this.#routes = ownRouter(new Hono()).route(PUSH.mount, pushRoutes).route(TRANSFER.mount, transferRoutes!);
     const clusters = gateway.status().clusters.length;
     log("info", "object-started", "the object opened its database", { clusters });
   }

@@ -1,7 +1,7 @@
 import { explainRoute } from "../explain.ts";
 import { jsonRoute, type QueryRoute, READING_METHODS, readingRoute } from "../json.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
-import { dnsPaths, type EndpointAt, formOf, type PathPolicies } from "../path-table.ts";
+import { dnsPaths, type EndpointAt, formOf, type PathPolicies } from "../route-table.ts";
 import { createDnsRoute, DNS_METHODS } from "./dns-route.ts";
 import type { RuleAnswers, SharedParts } from "./rule-answers.ts";
 

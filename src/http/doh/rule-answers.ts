@@ -10,7 +10,7 @@ import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
 import type { HttpRequest, HttpResponse } from "../messages/message.ts";
 import type { MetricsSource } from "../metrics/metric.ts";
 import type { Listed, PageSettings } from "../pages/directory.ts";
-import type { EndpointAt } from "../path-table.ts";
+import type { EndpointAt } from "../route-table.ts";
 
 /** Prepares what an answer needs; undefined if it is there. */
 type Prepare = (background?: Background) => Promise<void> | undefined;

@@ -1,6 +1,7 @@
 import type { Client } from "../../access/client.ts";
 import type { RuleAnswers } from "../doh/rule-answers.ts";
 import type { ChangeCounts } from "../push/push-messages.ts";
+import type { AuditAction } from "../route-table.ts";
 import type { Rejection } from "./errors.ts";
 
 /** The token in a request's URL that admitted it: URLs of this gateway for the same client need it, too. */
@@ -28,19 +29,6 @@ export interface AppEnvironment {
     audited?: AuditFacts;
   };
 }
-
-/** The attempted action. */
-export type AuditAction =
-  | "push"
-  | "patch"
-  | "renew"
-  | "leave"
-  | "read"
-  | "register"
-  | "unregister"
-  | "transfer"
-  /** Sent to the primary, which has a line of its own. */
-  | "forward";
 
 /** The facts that a handler adds to its request's line. */
 export interface AuditFacts {

@@ -1,11 +1,10 @@
-import type { Context } from "hono";
 import { ACCESS_STATUS, AccessRejected, type AccessRejection } from "../../access/client.ts";
 import type { QueryCounters } from "../../answer/query-counters.ts";
 import { isDiskFailure } from "../../database/store-error.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
 import { OtherInstance } from "../../gateway/leases.ts";
 import { PUSH_REFUSALS, PushRefused } from "../../gateway/limits.ts";
-import type { Limit, LimitCounters } from "../../limits/counters.ts";
+import type { Limit } from "../../limits/counters.ts";
 import { LinesError } from "../../snapshot/lines/json-syntax.ts";
 import { SnapshotError } from "../../snapshot/parse.ts";
 import { rawParameter } from "../doh/url.ts";
@@ -48,73 +47,6 @@ export type Rejection = Pick<ApiError, "code" | "message" | "headers"> & Partial
 export function errorResponse(error: Rejection & Partial<Pick<ApiError, "status">>): Response {
   const { code, message, details, headers, status = STATUS[code] } = error;
   return jsonResponse(status, { code, message, ...(details !== undefined && { details }) }, headers);
-}
-
-/** The parts that the routes of an API share. */
-interface ApiParts {
-  readonly counters?: LimitCounters | undefined;
-  /** Called for every error that became a 500. */
-  readonly onError?: ((error: unknown) => void) | undefined;
-}
-
-/** What routes of an API need of their environment. */
-interface ApiEnvironment {
-  Bindings: { readonly rejection?: Rejection | undefined };
-}
-
-/** Called for each answer of a route, with the thrown error if there was one. */
-type OnAnswer<Environment extends ApiEnvironment> = (
-  context: Context<Environment>,
-  status: number,
-  refused?: Rejection,
-  error?: unknown,
-) => void;
-
-/**
- * A route of an API: an `ApiError` of its handler becomes an error response, any other error a 500 without
- * details; so does a rejection before the route.
- */
-export function apiRoute<Environment extends ApiEnvironment>(
-  { counters, onError }: ApiParts,
-  handle: (context: Context<Environment>) => Response | Promise<Response>,
-  onAnswer?: OnAnswer<Environment>,
-): (context: Context<Environment>) => Promise<Response> {
-  return async (context) => {
-    const rejection = context.env?.rejection;
-    if (rejection !== undefined) {
-      onAnswer?.(context, STATUS[rejection.code], rejection);
-      return errorResponse(rejection);
-    }
-    try {
-      const response = await handle(context);
-      onAnswer?.(context, response.status);
-      return response;
-    } catch (error) {
-      const foreseen = toApiError(error);
-      if (foreseen?.limit !== undefined) counters?.hit(foreseen.limit);
-      if (foreseen === undefined) onError?.(error);
-      const refused =
-        foreseen ?? new ApiError("INTERNAL", "the gateway failed to answer; its log has the reason");
-      onAnswer?.(context, refused.status, refused, error);
-      return errorResponse(refused);
-    }
-  };
-}
-
-/** Rejects all methods that a path does not have. */
-export function methodNotAllowed(allow: string): (context: Context) => Response {
-  return ({ req }) => {
-    throw new ApiError("METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
-      headers: { allow },
-    });
-  };
-}
-
-/** Rejects all paths of an API that it does not have. */
-export function noResource(api: string): (context: Context) => Response {
-  return ({ req }) => {
-    throw new ApiError("NOT_FOUND", `the ${api} API has no resource at ${req.path}`);
-  };
 }
 
 /** Rejects a request for a desired state on a host that serves none. */

@@ -19,7 +19,14 @@ const SECURITY_SCHEMES = {
  */
 export function openApiDocument(version: string): Part {
   const operations = Object.entries(APIS).flatMap(([tag, api]) =>
-    api.operations.map((one) => ({ ...one, described: describeOperation(tag, api, one) })),
+    api.mounts.flatMap((mount) =>
+      Object.entries(api.operations).map(([route, operation]) => {
+        const [method, below] = route.split(" ") as [string, string];
+        const path = `${mount}${below}`.replaceAll(/:(\w+)/g, "{$1}").replace(/(?<=.)\/$/, "");
+        const place = { method: method.toLowerCase(), path };
+        return { ...place, described: describeOperation(tag, api, place, operation) };
+      }),
+    ),
   );
   const paths = Object.groupBy(operations, ({ path }) => path);
   return {
@@ -47,7 +54,8 @@ export function openApiDocument(version: string): Part {
 function describeOperation(
   tag: string,
   { security }: Api,
-  { method, path, summary, parameters = [], body, success }: Operation,
+  { method, path }: { readonly method: string; readonly path: string },
+  { summary, parameters = [], body, success }: Operation,
 ): Part {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,

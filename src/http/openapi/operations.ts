@@ -1,12 +1,11 @@
 import type * as z from "zod";
 import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { CLUSTER_ID, INSTANCE_NAME } from "../../snapshot/schema.ts";
-import { PART_KINDS, type PartKind } from "../../transfer/part-forms.ts";
 import { NONCE_FIELD } from "../../transfer/signature.ts";
 import { TransferStateResponse } from "../../transfer/transfer-state.ts";
 import { DNS_JSON, DNS_MESSAGE, JSON_TYPE } from "../messages/fields.ts";
-import { FEDERATION_NAME, MOUNTS } from "../path-table.ts";
 import { LeaseRequest } from "../push/push-messages.ts";
+import { DESCRIPTION, FEDERATION_NAME, FEDERATIONS, PUSH, type RouteOf, TRANSFER } from "../route-table.ts";
 import { StubRequest } from "../stubs.ts";
 import {
   AcknowledgementResponse,
@@ -56,11 +55,8 @@ interface Success {
   readonly content?: Content;
 }
 
-/** One method of one path. */
+/** What a route does. */
 export interface Operation {
-  readonly method: "get" | "put" | "patch" | "post" | "delete";
-  /** With parameters in braces. */
-  readonly path: string;
   readonly summary: string;
   readonly success: Readonly<Record<number, Success>>;
   /** Beside those in the path. */
@@ -71,11 +67,14 @@ export interface Operation {
 /** What operations have in common. */
 export interface Api {
   readonly description: string;
+  /** Where the routes are, each below all of them. */
+  readonly mounts: readonly string[];
   /**
    * Which of `securitySchemes` help; none for everybody. `optional` where the gateway's access rules decide.
    */
   readonly security: readonly ("bearer" | "basic" | "certificate" | "optional")[];
-  readonly operations: readonly Operation[];
+  /** By `<method> <path below the mount>`, in Hono's syntax. */
+  readonly operations: Readonly<Record<string, Operation>>;
 }
 
 const text = { type: "string" };
@@ -85,17 +84,12 @@ const inQuery = (name: string, description: string, schema: object = text): Fiel
   description,
   schema,
 });
-type Rest = Pick<Operation, "parameters" | "body">;
-const by =
-  (method: Operation["method"]) =>
-  (path: string, summary: string, success: Operation["success"], rest?: Rest): Operation => ({
-    method,
-    path,
-    summary,
-    success,
-    ...rest,
-  });
-const [get, put, patch, post, remove] = [by("get"), by("put"), by("patch"), by("post"), by("delete")];
+/** As a route does it. */
+const does = (
+  summary: string,
+  success: Operation["success"],
+  rest?: Pick<Operation, "parameters" | "body">,
+): Operation => ({ summary, success, ...rest });
 const ok = (description: string, content: Content) => ({ 200: { description, content } });
 const json = (description: string, schema: SchemaName) => ok(description, { [JSON_TYPE]: schema });
 
@@ -116,49 +110,47 @@ const contentType = inQuery("ct", "The media type of the answer. Default: by Acc
 const answer = (content: Content) => ok("The answer, with every response code.", content);
 const ANSWER = answer({ [JSON_TYPE]: "JsonAnswer", [DNS_JSON]: "JsonAnswer", [DNS_MESSAGE]: "bytes" });
 
-/** DNS and JSON (docs/reference/http-api.md), for clients in general, or in the view of a cluster. */
-const queries = (prefix: string, where: string) => [
-  get(`${prefix}/dns-query`, `Answers a DNS query${where} (RFC 8484), or a question in JSON.`, ANSWER, {
+/** docs/reference/http-api.md */
+const queries = {
+  "GET /dns-query": does("Answers a DNS query (RFC 8484), or a question in JSON.", ANSWER, {
     parameters: [dns, name, ...question, contentType],
   }),
-  post(`${prefix}/dns-query`, `Answers a DNS query${where} (RFC 8484).`, answer({ [DNS_MESSAGE]: "bytes" }), {
+  "POST /dns-query": does("Answers a DNS query (RFC 8484).", answer({ [DNS_MESSAGE]: "bytes" }), {
     body: { [DNS_MESSAGE]: "bytes" },
   }),
-  get(`${prefix}/resolve`, `Answers a question${where} in JSON.`, ANSWER, {
+  "GET /resolve": does("Answers a question in JSON.", ANSWER, {
     parameters: [required, ...question, contentType],
   }),
-  get(
-    `${prefix}/explain`,
-    `Says why a question${where} has its answer.`,
-    json("The explanation.", "Explanation"),
-    { parameters: [required, ...question] },
-  ),
-];
+  "GET /explain": does("Says why a question has its answer.", json("The explanation.", "Explanation"), {
+    parameters: [required, ...question],
+  }),
+};
 
 const line = (description: string) => ({ description, content: { "text/plain": "text" as const } });
-const status = [
-  get(
-    "/status",
+const status = {
+  "GET /status": does(
     "Returns clusters, services, conflicts and findings, as far as they exist for the client.",
     json("The status.", "StatusReport"),
   ),
-  get("/metrics", "Returns metrics for Prometheus, to clients that see everything.", {
+  "GET /metrics": does("Returns metrics for Prometheus, to clients that see everything.", {
     200: line("The metrics."),
   }),
-];
-const health = [
-  get("/healthz", "Says that the process answers.", {
+};
+const health = {
+  "GET /healthz": does("Says that the process answers.", {
     200: line("It does."),
     503: line("It answers queries, but has taken no changes for a minute: its main thread stands still."),
   }),
-  get("/readyz", "Says whether queries are answered.", {
+  "GET /readyz": does("Says whether queries are answered.", {
     200: line("They are."),
     503: line("They are not; clients that see everything get the reason."),
   }),
-  get(MOUNTS.description, "Returns this document.", ok("An OpenAPI 3.1 document.", { [JSON_TYPE]: "text" })),
-];
+  [`GET ${DESCRIPTION}`]: does(
+    "Returns this document.",
+    ok("An OpenAPI 3.1 document.", { [JSON_TYPE]: "text" }),
+  ),
+};
 
-const CLUSTER = `${MOUNTS.push}/{clusterId}`;
 const leaseSeconds = inQuery(
   "leaseSeconds",
   "How long the cluster is live without another request. Seconds.",
@@ -178,39 +170,34 @@ const instance = inQuery(
 const acknowledged = json("On disk, and in the answers.", "Acknowledgement");
 
 /** docs/reference/push-api.md */
-const push = [
-  put(`${CLUSTER}/snapshot`, "Replaces everything that is known of the cluster.", acknowledged, {
+const push: Readonly<Record<RouteOf<typeof PUSH>, Operation>> = {
+  "PUT /:clusterId/snapshot": does("Replaces everything that is known of the cluster.", acknowledged, {
     parameters: [leaseSeconds, after, instance],
     body: { [NDJSON_TYPE]: "lines" },
   }),
-  patch(`${CLUSTER}/snapshot`, "Changes entries of the snapshot.", acknowledged, {
+  "PATCH /:clusterId/snapshot": does("Changes entries of the snapshot.", acknowledged, {
     parameters: [{ ...base, required: true }, leaseSeconds, instance],
     body: { [NDJSON_TYPE]: "lines" },
   }),
-  post(`${CLUSTER}/lease`, "Renews the lease: the cluster is alive and unchanged.", acknowledged, {
+  "POST /:clusterId/lease": does("Renews the lease: the cluster is alive and unchanged.", acknowledged, {
     parameters: [leaseSeconds, instance],
     body: { [JSON_TYPE]: "LeaseRequest" },
   }),
-  get(
-    CLUSTER,
+  "GET /:clusterId": does(
     "Returns the generation, the lease, conflicts and findings of the cluster.",
     json("The cluster.", "ClusterStatus"),
   ),
-  get(
-    `${CLUSTER}/desired`,
+  "GET /:clusterId/desired": does(
     "Streams what the gateway desires in the cluster: the state, then its changes.",
     ok("Lines until the stream ends.", { [NDJSON_TYPE]: "text" }),
-    {
-      parameters: [inQuery("after", "The position from which to resume."), instance],
-    },
+    { parameters: [inQuery("after", "The position from which to resume."), instance] },
   ),
-  remove(
-    CLUSTER,
+  "DELETE /:clusterId": does(
     "Removes the cluster from the answers: it leaves on purpose.",
     { 204: { description: "The cluster is unknown, also if it was before." } },
     { parameters: [after, instance] },
   ),
-];
+};
 
 const scope = inQuery("scope", "A scope, as JSON with its members in order. Default: everything.");
 const nonce: Field = {
@@ -225,83 +212,72 @@ const epoch = inQuery("epoch", "That of the state.");
 /** What names a key beside the kind of zone. */
 const ofKey = [inQuery("namespace", "A label."), inQuery("label", "The label left of it.")];
 
-/** What a part is, and what names it. */
-const PARTS: Readonly<Record<PartKind, readonly [summary: string, ...parameters: Field[]]>> = {
-  world: ["Returns the settings and clusters that names depend on."],
-  changes: ["Returns the changes after a mark, up to the version.", inQuery("from", "The mark.")],
-  key: [
+const part = (summary: string, ...parameters: Field[]) =>
+  does(`${summary} It never changes.`, ok("The part.", { "application/octet-stream": "bytes" }), {
+    parameters: [...parameters, version, epoch, scope],
+  });
+
+/** docs/reference/transfer.md */
+const transfer: Readonly<Record<RouteOf<typeof TRANSFER>, Operation>> = {
+  "GET /state": does(
+    "Returns what is served: the newest changes, and the leases.",
+    json("The state.", "TransferState"),
+    { parameters: [scope, nonce] },
+  ),
+  "GET /world": part("Returns the settings and clusters that names depend on."),
+  "GET /changes": part("Returns the changes after a mark, up to the version.", inQuery("from", "The mark.")),
+  "GET /key": part(
     "Returns the names of a key in one kind of zone.",
     inQuery("zone", "`clusterset`, `federation`, or `local:` and a cluster id."),
     ...ofKey,
-  ],
-  reverse: [
+  ),
+  "GET /reverse": part(
     "Returns the PTR records that the addresses of a key want.",
     inQuery("zone", "As of a key."),
     ...ofKey,
-  ],
-  names: [
+  ),
+  "GET /names": part(
     "Returns a list of what exists.",
     inQuery("list", "`namespaces`, `labels`, `pods` or `buckets`."),
     inQuery("of", "A namespace, or a bucket of pods."),
     inQuery("prefix", "How the names begin."),
-  ],
-  below: [
+  ),
+  "GET /below": part(
     "Returns whether services of a namespace have names.",
     inQuery("tree", "The tree of the zone."),
     inQuery("namespace", "A label."),
-  ],
-  claims: [
+  ),
+  "GET /claims": part(
     "Returns for which services clusters report 64 neighbouring addresses.",
     inQuery("bucket", "The bucket of the addresses."),
-  ],
-  services: [
+  ),
+  "GET /services": part(
     "Returns a part of the list of services, for pages.",
     inQuery("words", "What `<service>.<namespace>` contains, with spaces between."),
     inQuery("view", "A cluster id; empty for outside."),
     inQuery("offset", "How many to skip."),
     inQuery("most", "How many to list."),
-  ],
+  ),
 };
 
-/** docs/reference/transfer.md */
-const transfer = [
-  get(
-    `${MOUNTS.transfer}/state`,
-    "Returns what is served: the newest changes, and the leases.",
-    json("The state.", "TransferState"),
-    {
-      parameters: [scope, nonce],
-    },
-  ),
-  ...PART_KINDS.map((kind) => {
-    const [summary, ...parameters] = PARTS[kind];
-    const part = ok("The part.", { "application/octet-stream": "bytes" });
-    return get(`${MOUNTS.transfer}/${kind}`, `${summary} It never changes.`, part, {
-      parameters: [...parameters, version, epoch, scope],
-    });
-  }),
-];
-
-const FEDERATION = `${MOUNTS.federations}/{name}`;
 const federation = (description: string) => ({
   description,
   content: { [JSON_TYPE]: "Federation" as const },
 });
 
 /** docs/how-to/federation.md */
-const federations = [
-  get(MOUNTS.federations, "Lists the registered federations.", json("All of them.", "Federations")),
-  post(
-    FEDERATION,
+const federations: Readonly<Record<RouteOf<typeof FEDERATIONS>, Operation>> = {
+  "GET /": does("Lists the registered federations.", json("All of them.", "Federations")),
+  "POST /:name": does(
     "Registers a federation, or changes its name servers.",
     { 200: federation("It was registered before."), 201: federation("It is new.") },
     { body: { [JSON_TYPE]: "StubRequest" } },
   ),
-  get(FEDERATION, "Returns a federation.", json("The federation.", "Federation")),
-  remove(FEDERATION, "Removes a federation.", {
+  "GET /:name": does("Returns a federation.", json("The federation.", "Federation")),
+  "DELETE /:name": does("Removes a federation.", {
     204: { description: "It is not registered, also if it was not before." },
   }),
-];
+};
 
 /** The parameters in paths. */
 export const PATH_PARAMETERS: Readonly<Record<string, Pick<Field, "description" | "schema">>> = {
@@ -321,33 +297,40 @@ const TOKENS = ["bearer", "certificate"] as const;
 /** By tag. */
 export const APIS: Readonly<Record<string, Api>> = {
   queries: {
-    description: "DNS over HTTPS, JSON and explanations.",
+    description:
+      "DNS over HTTPS, JSON and explanations; below `/clusters/{clusterId}` in the view of a cluster.",
     security: RULES,
-    operations: [...queries("", ""), ...queries("/clusters/{clusterId}", " in the view of a cluster")],
+    mounts: ["", "/clusters/:clusterId"],
+    operations: queries,
   },
   status: {
     description: "Status and metrics.",
     security: RULES,
+    mounts: [""],
     operations: status,
   },
   health: {
     description: "Health, and this document.",
     security: [],
+    mounts: [""],
     operations: health,
   },
   push: {
     description: "How a sync worker reports its cluster.",
     security: TOKENS,
+    mounts: [PUSH.mount],
     operations: push,
   },
   transfer: {
     description: "How secondaries follow a primary. Only where transfer.credentials are set.",
     security: TOKENS,
+    mounts: [TRANSFER.mount],
     operations: transfer,
   },
   federations: {
     description: "Stub zones. Only where tls.clientCaFile is set.",
     security: ["certificate"],
+    mounts: [FEDERATIONS.mount],
     operations: federations,
   },
 };

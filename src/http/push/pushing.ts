@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono/tiny";
+import type { Hono } from "hono/tiny";
 import type { Holder, PushAuthority } from "../../access/authority.ts";
 import type { Stage } from "../../database/stage.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
@@ -10,18 +9,12 @@ import { TokenBuckets } from "../../limits/client-rate.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
 import type { Degradation } from "../../snapshot/degradation.ts";
 import { INSTANCE_NAME } from "../../snapshot/schema.ts";
-import { type AuditParts, auditAnswers, noteForAudit } from "../audit.ts";
-import type { AppEnvironment, AuditAction } from "../messages/environment.ts";
-import {
-  ApiError,
-  apiRoute,
-  controlNotServed,
-  jsonResponse,
-  methodNotAllowed,
-  noResource,
-  toApiError,
-} from "../messages/errors.ts";
+import { type ApiContext, createApiRoutes } from "../api-routes.ts";
+import { type AuditParts, noteForAudit } from "../audit.ts";
+import type { AppEnvironment } from "../messages/environment.ts";
+import { ApiError, controlNotServed, jsonResponse, toApiError } from "../messages/errors.ts";
 import { MOST_LISTED } from "../metrics/status.ts";
+import { PUSH } from "../route-table.ts";
 import { BodyBudget, type PushLimits, readJsonBody, stageLines } from "./bodies.ts";
 import type { OpenDesired } from "./desired.ts";
 import { countChanges, countRemoval, LeaseRequest, parseMessage } from "./push-messages.ts";
@@ -46,8 +39,6 @@ interface PushDependencies extends AuditParts {
   readonly onError?: (error: unknown) => void;
 }
 
-type PushContext = Context<AppEnvironment>;
-
 /** The lines of a request. */
 interface TakenLines {
   readonly stage: Stage;
@@ -63,39 +54,30 @@ const MOST_LEASE_BYTES = 4096;
 
 /** The push API (docs/reference/push-api.md), to be mounted at `/api/v1/clusters`. */
 export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnvironment> {
-  const { gateway, authority, limits, counters, onError } = dependencies;
+  const { gateway, authority, limits } = dependencies;
   const { clock = systemClock } = dependencies;
   const setTimer: Clock["setTimer"] = (...timer) => clock.setTimer(...timer);
   const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
   const { turns } = gateway;
 
-  const route = (
-    action: AuditAction,
-    handle: (context: PushContext, clusterId: string, holder: Holder) => Promise<Response>,
-  ) =>
-    apiRoute(
-      { counters, onError },
-      async (context: PushContext) => {
-        const cluster = context.req.param("clusterId") ?? "";
-        const shown = [context.req.header("authorization"), context.env?.client] as const;
-        const holder = await authority.authorize(...shown, cluster);
-        noteForAudit(context, { credential: holder.credential });
-        admission.admit(cluster);
-        return handle(context, cluster, holder);
-      },
-      auditAnswers(dependencies, action),
-    );
+  const authorized =
+    (handle: (context: ApiContext, clusterId: string, holder: Holder) => Promise<Response>) =>
+    async (context: ApiContext): Promise<Response> => {
+      const cluster = context.req.param("clusterId") ?? "";
+      const shown = [context.req.header("authorization"), context.env?.client] as const;
+      const holder = await authority.authorize(...shown, cluster);
+      noteForAudit(context, { credential: holder.credential });
+      admission.admit(cluster);
+      return handle(context, cluster, holder);
+    };
 
   /**
    * A snapshot or a delta. From the end of its body until it is answered from, it waits; also where the
    * gateway could not take it.
    */
-  const change = (
-    action: AuditAction,
-    handle: (context: PushContext, clusterId: string, take: TakeLines) => Promise<Response>,
-  ) =>
-    route(action, (context, clusterId) =>
+  const change = (handle: (context: ApiContext, clusterId: string, take: TakeLines) => Promise<Response>) =>
+    authorized((context, clusterId) =>
       admission.run(clusterId, async () => {
         admission.begin(clusterId);
         let settle: SettlePush | undefined;
@@ -127,39 +109,28 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       }),
     );
 
-  const routes = new Hono<AppEnvironment>();
-  routes.put(
-    "/:clusterId/snapshot",
-    change("push", async (context, clusterId, take) => {
+  return createApiRoutes(PUSH, dependencies, {
+    "PUT /:clusterId/snapshot": change(async (context, clusterId, take) => {
       const terms = requestedTerms(context);
       const after = generationIn(context, "after");
       const { stage, degraded } = await take(() => gateway.stage(clusterId, "whole"));
       const sender = { signal: context.req.raw.signal, after };
       return acknowledge(context, await gateway.push(stage.finish(), { ...terms, degraded }, sender));
     }),
-  );
-  routes.patch(
-    "/:clusterId/snapshot",
-    change("patch", async (context, clusterId, take) => {
+    "PATCH /:clusterId/snapshot": change(async (context, clusterId, take) => {
       const terms = requestedTerms(context);
       const base = generationIn(context, "baseGeneration") ?? invalidGeneration("baseGeneration");
       const { stage, degraded } = await take(() => gateway.stage(clusterId, "changes", base));
       return acknowledge(context, await gateway.push(stage.finish(), { ...terms, degraded }, {}, base));
     }),
-  );
-  routes.post(
-    "/:clusterId/lease",
-    route("renew", async (context, clusterId) => {
+    "POST /:clusterId/lease": authorized(async (context, clusterId) => {
       const terms = requestedTerms(context);
       const body = await readJsonBody(context.req.raw, { limits: leaseLimits, setTimer });
       const { generation, degraded } = parseMessage(LeaseRequest, body);
       const renewed = await gateway.renew(clusterId, generation, { ...terms, degraded });
       return jsonResponse(200, renewed);
     }),
-  );
-  routes.delete(
-    "/:clusterId",
-    route("leave", async (context, clusterId) => {
+    "DELETE /:clusterId": authorized(async (context, clusterId) => {
       const after = generationIn(context, "after");
       const instance = instanceIn(context);
       const totals = gateway.totalsOf(clusterId);
@@ -167,31 +138,20 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       noteForAudit(context, { changes: totals === undefined ? {} : countRemoval(totals) });
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
-  );
-  routes.get(
-    "/:clusterId",
-    route("read", async (_, clusterId) => jsonResponse(200, await describeCluster(gateway, clusterId))),
-  );
-  routes.get(
-    "/:clusterId/desired",
-    route("read", async (context, clusterId, holder) => {
+    "GET /:clusterId": authorized(async (_, clusterId) =>
+      jsonResponse(200, await describeCluster(gateway, clusterId)),
+    ),
+    "GET /:clusterId/desired": authorized(async (context, clusterId, holder) => {
       const { openDesired } = dependencies;
       if (openDesired === undefined) return controlNotServed();
       const response = openDesired(clusterId, holder, context.req.query("after"), instanceIn(context));
       if (context.req.raw.method === "HEAD") await response.body?.cancel();
       return response;
     }),
-  );
-  const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
-  routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));
-  routes.all("/:clusterId/desired", others(methodNotAllowed("GET, HEAD")));
-  routes.all("/:clusterId/lease", others(methodNotAllowed("POST")));
-  routes.all("/:clusterId", others(methodNotAllowed("GET, HEAD, DELETE")));
-  routes.all("*", others(noResource("push")));
-  return routes;
+  });
 }
 
-function acknowledge(context: PushContext, { acknowledgement, change }: TakenPush): Response {
+function acknowledge(context: ApiContext, { acknowledgement, change }: TakenPush): Response {
   const { generation } = acknowledgement;
   noteForAudit(context, { generation, changes: countChanges(change.entries) });
   return jsonResponse(200, acknowledgement);
@@ -206,7 +166,7 @@ function otherCluster(clusterId: string, expected: string): ApiError {
  * A query parameter that is a generation: the one on which lines build, or the newest one that the sender of
  * others knows. Undefined if it is not there.
  */
-function generationIn(context: PushContext, name: "baseGeneration" | "after"): number | undefined {
+function generationIn(context: ApiContext, name: "baseGeneration" | "after"): number | undefined {
   const text = context.req.query(name);
   if (text === undefined) return undefined;
   return /^\d{1,15}$/.test(text) ? Number(text) : invalidGeneration(name);
@@ -217,7 +177,7 @@ function invalidGeneration(name: string): never {
   throw new ApiError("INVALID_BASE_GENERATION", message);
 }
 
-function requestedTerms(context: PushContext): Pick<RequestedTerms, "leaseSeconds" | "instance"> {
+function requestedTerms(context: ApiContext): Pick<RequestedTerms, "leaseSeconds" | "instance"> {
   return { leaseSeconds: requestedLease(context), instance: instanceIn(context) };
 }
 
@@ -225,14 +185,14 @@ function requestedTerms(context: PushContext): Pick<RequestedTerms, "leaseSecond
  * The query parameter `instance`: what the worker reads, by a name that no other worker with the cluster id
  * has; undefined if it does not say.
  */
-function instanceIn(context: PushContext): string | undefined {
+function instanceIn(context: ApiContext): string | undefined {
   const text = context.req.query("instance");
   if (text === undefined || INSTANCE_NAME.test(text)) return text;
   throw new ApiError("INVALID_INSTANCE", "instance must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
 }
 
 /** The query parameter `leaseSeconds`; undefined for the gateway's default. */
-function requestedLease(context: PushContext): number | undefined {
+function requestedLease(context: ApiContext): number | undefined {
   const text = context.req.query("leaseSeconds");
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);

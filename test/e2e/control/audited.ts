@@ -6,8 +6,8 @@ import type { AuditedWrite } from "../servers/kubernetes/audit-log.ts";
 const WITHOUT_MARK = ["leases", "events", "serviceexports/status"];
 
 /**
- * What was asked for later than `since`, in milliseconds: an object is seen before its write is logged, so that
- * the number of writes so far says less.
+ * What was asked for later than `since`, in milliseconds. An object is seen before its write is logged, so
+ * the number of writes so far would say less.
  */
 export function writesAfter(server: Pick<ApiServer, "writes">, since: number): AuditedWrite[] {
   return server.writes().filter(({ at }) => at > since);

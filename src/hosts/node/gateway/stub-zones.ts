@@ -6,7 +6,7 @@ import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import { parseNameserver } from "../../../forward/local.ts";
 import { type StubStore, StubZones } from "../../../forward/stub-zones.ts";
-import { FederationName } from "../../../http/path-table.ts";
+import { FederationName } from "../../../http/route-table.ts";
 import type { Count } from "../../../limits/shared.ts";
 import { writeDurably } from "../files.ts";
 import type { Logger } from "../process.ts";

@@ -1,7 +1,7 @@
 import type { MessagePort, Transferable } from "node:worker_threads";
 import type { Client } from "../../../access/client.ts";
 import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
-import { isUrgent } from "../../../http/path-table.ts";
+import { isUrgent } from "../../../http/route-table.ts";
 import {
   type Application,
   type FetchHandler,

@@ -3,14 +3,85 @@ import { readPathToken } from "../access/url-tokens.ts";
 import type { Endpoint } from "../answer/answer-query.ts";
 import type { OutsidePolicy } from "../forward/outside.ts";
 import { HTTPS } from "../resolve/message-writer.ts";
+import type { PartKind } from "../transfer/part-forms.ts";
 
-/** Where routes with credentials of their own are mounted, and the description of the API is. */
-export const MOUNTS = {
-  push: "/api/v1/clusters",
-  transfer: "/api/v1/transfer",
-  federations: "/federations",
-  description: "/api/v1/openapi.json",
-} as const;
+/** What was attempted, by the audit log. */
+export type AuditAction =
+  | "push"
+  | "patch"
+  | "renew"
+  | "leave"
+  | "read"
+  | "register"
+  | "unregister"
+  | "transfer"
+  /** Sent to the primary, which has a line of its own. */
+  | "forward";
+
+/** An API with credentials of its own, which its routes check. */
+export interface ApiTable {
+  /** In messages. */
+  readonly name: string;
+  /** Where its routes are. */
+  readonly mount: string;
+  /** Which requests are answered under overload, too. */
+  readonly urgent: PathRow["urgent"];
+  /** By `<method> <path>`, with a path below the mount in Hono's syntax: what the audit log calls it. */
+  readonly routes: Readonly<Record<string, AuditAction>>;
+}
+
+/** The routes of an API. */
+export type RouteOf<Api extends ApiTable> = Extract<keyof Api["routes"], string>;
+
+export const PUSH = {
+  name: "push",
+  mount: "/api/v1/clusters",
+  // Without pushes names would leave the answers. They have bounds of their own (src/http/push/), and are
+  // rejected without a credential before a body is read.
+  urgent: "changes",
+  routes: {
+    "PUT /:clusterId/snapshot": "push",
+    "PATCH /:clusterId/snapshot": "patch",
+    "POST /:clusterId/lease": "renew",
+    "GET /:clusterId": "read",
+    "GET /:clusterId/desired": "read",
+    "DELETE /:clusterId": "leave",
+  },
+} as const satisfies ApiTable;
+
+export const TRANSFER = {
+  name: "transfer",
+  mount: "/api/v1/transfer",
+  // Secondaries take changes over by it.
+  urgent: "reads",
+  routes: {
+    "GET /state": "read",
+    // One line in the audit log for each change of clusters is enough.
+    "GET /world": "transfer",
+    "GET /changes": "read",
+    "GET /key": "read",
+    "GET /reverse": "read",
+    "GET /names": "read",
+    "GET /below": "read",
+    "GET /claims": "read",
+    "GET /services": "read",
+  } satisfies Readonly<Record<`GET /${PartKind | "state"}`, AuditAction>>,
+} as const satisfies ApiTable;
+
+export const FEDERATIONS = {
+  name: "federation",
+  mount: "/federations",
+  urgent: "none",
+  routes: {
+    "GET /": "read",
+    "POST /:name": "register",
+    "GET /:name": "read",
+    "DELETE /:name": "unregister",
+  },
+} as const satisfies ApiTable;
+
+/** The description of all APIs. */
+export const DESCRIPTION = "/api/v1/openapi.json";
 
 /**
  * The forms of an answer: each has a path of its name, and one below `/clusters/<id>` for the view of that
@@ -51,17 +122,11 @@ const ROWS: readonly PathRow[] = [
   { pattern: /^\/healthz$/, admission: "none", urgent: "all", isUnlimited: true },
   { pattern: /^\/readyz$/, admission: "none", urgent: "all" },
   { pattern: /^\/metrics$/, admission: "rule", urgent: "all" },
-  {
-    pattern: new RegExp(`^(?:${MOUNTS.description.replace(".", "\\.")}|/log(?:in|out))$`),
-    admission: "none",
-    urgent: "none",
-  },
-  // Without pushes names would leave the answers. They have bounds of their own (src/http/push/), and are
-  // rejected without a credential before a body is read.
-  { pattern: new RegExp(`^${MOUNTS.push}/`), admission: "route", urgent: "changes" },
-  // Secondaries take changes over by it.
-  { pattern: new RegExp(`^${MOUNTS.transfer}/`), admission: "route", urgent: "reads" },
-  { pattern: new RegExp(`^(?:/api/|${MOUNTS.federations}(?:/|$))`), admission: "route", urgent: "none" },
+  { pattern: /^\/(?:api\/v1\/openapi\.json|login|logout)$/, admission: "none", urgent: "none" },
+  ...[PUSH, TRANSFER, FEDERATIONS].map(
+    ({ mount, urgent }): PathRow => ({ pattern: new RegExp(`^${mount}(?:/|$)`), admission: "route", urgent }),
+  ),
+  { pattern: /^\/api\//, admission: "route", urgent: "none" },
 ];
 const PAGE: PathRow = { pattern: /^/, admission: "rule", urgent: "none" };
 
