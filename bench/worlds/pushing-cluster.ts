@@ -4,7 +4,7 @@ import { GatewayRequests } from "../../src/worker/gateway-requests.ts";
 import type { GatewayClient } from "../../test/e2e/harness/gateway-client.ts";
 
 /** In seconds: longer than any benchmark. */
-const TERMS = { leaseSeconds: 3600, degraded: [] };
+const TERMS = { leaseSeconds: 3600, report: {} };
 
 /** A cluster that pushes over the worker's own connection: a full snapshot, then changes. */
 export class PushingCluster {

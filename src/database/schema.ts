@@ -1,8 +1,8 @@
-import type { DegradedSince } from "../snapshot/degradation.ts";
+import type { HeldReport } from "../snapshot/report.ts";
 import type { Database } from "./driver.ts";
 
 /** What the gateway holds of one cluster besides its entries. Times are Unix milliseconds. */
-export interface ClusterMeta {
+export interface ClusterMeta extends HeldReport {
   /** Grows with each accepted push; a patch names the one it builds on. */
   readonly generation: number;
   /** When the last push was accepted. */
@@ -16,8 +16,6 @@ export interface ClusterMeta {
    * this is read.
    */
   readonly uptime?: { readonly boot: string; readonly at: number } | undefined;
-  /** What keeps its worker from reading all of the cluster, as last reported; absent if nothing does. */
-  readonly degraded?: readonly DegradedSince[] | undefined;
   /** What the worker that holds the lease reads, as it named it; absent for a lease without a name. */
   readonly instance?: string | undefined;
 }

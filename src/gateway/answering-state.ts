@@ -6,7 +6,7 @@ import { compareFindings, namespaceOf } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
 import { type KeptUnit, LargeKey } from "../names/key-world.ts";
 import type { Leases } from "../resolve/record-writer.ts";
-import { OTHER_INSTANCE } from "../snapshot/degradation.ts";
+import { OTHER_INSTANCE } from "../snapshot/report.ts";
 import { type Clock, Turns, unixTime } from "./clock.ts";
 import { type ClusterStatus, neverSeen, type ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";

@@ -1,6 +1,6 @@
 import type { ClusterMeta } from "../database/schema.ts";
 import { type StoreError, storeFailure } from "../database/store-error.ts";
-import type { Degradation } from "../snapshot/degradation.ts";
+import type { Degradation } from "../snapshot/report.ts";
 import { type Clock, unixTime } from "./clock.ts";
 
 /** What the gateway says of an accepted push or renewal. Times are Unix milliseconds. */

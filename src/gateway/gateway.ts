@@ -467,8 +467,8 @@ export class Gateway {
   }
 
   /** @throws {PushRefused} LEASE_OUT_OF_RANGE */
-  #terms({ leaseSeconds, degraded = [], instance }: RequestedTerms): LeaseTerms {
-    return { lease: leaseMilliseconds(this.#parts.limits, leaseSeconds), degraded, instance };
+  #terms({ leaseSeconds, report = {}, instance }: RequestedTerms): LeaseTerms {
+    return { lease: leaseMilliseconds(this.#parts.limits, leaseSeconds), report, instance };
   }
 
   #acknowledge(clusterId: string, { generation, expiresAt }: ClusterMeta): Acknowledgement {

@@ -1,7 +1,7 @@
 import type { ClusterMeta } from "../database/schema.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { Leases } from "../resolve/record-writer.ts";
-import { type Degradation, type DegradedSince, degradationKey } from "../snapshot/degradation.ts";
+import { type HeldReport, holdReport, type Report, reportAhead, reportKey } from "../snapshot/report.ts";
 import type { Leased } from "../zone/world.ts";
 import { CLOCK_JITTER, type Clock, unixTime } from "./clock.ts";
 import type { OnGatewayEvent } from "./gateway-types.ts";
@@ -10,8 +10,7 @@ import type { OnGatewayEvent } from "./gateway-types.ts";
 export interface LeaseTerms {
   /** Milliseconds of the lease. */
   readonly lease: number;
-  /** The worker's report. */
-  readonly degraded: readonly Degradation[];
+  readonly report: Report;
   /** What the worker reads; undefined if it does not say. */
   readonly instance: string | undefined;
 }
@@ -20,8 +19,8 @@ export interface LeaseTerms {
 export interface RequestedTerms {
   /** Undefined for the gateway's default. */
   readonly leaseSeconds?: number | undefined;
-  /** Undefined for an empty report. */
-  readonly degraded?: readonly Degradation[] | undefined;
+  /** Default: an empty one. */
+  readonly report?: Report | undefined;
   readonly instance?: string | undefined;
 }
 
@@ -31,24 +30,20 @@ export interface RequestedTerms {
  */
 export function leasedAt(
   now: number,
-  { lease, degraded, instance }: LeaseTerms,
+  { lease, report, instance }: LeaseTerms,
   holder: string | undefined,
-): Pick<ClusterMeta, "renewedAt" | "expiresAt" | "degraded" | "instance"> {
+): HeldReport & Pick<ClusterMeta, "renewedAt" | "expiresAt" | "instance"> {
   const named = instance ?? holder;
   return {
     renewedAt: now,
     expiresAt: now + lease,
-    ...degradedSince(degraded, now),
+    ...holdReport(report, now),
     ...(named !== undefined && { instance: named }),
   };
 }
 
 /** A cluster's meta after a request that pushes nothing. */
-export function renewed(
-  { degraded: _, uptime: __, ...meta }: ClusterMeta,
-  now: number,
-  terms: LeaseTerms,
-): ClusterMeta {
+export function renewed({ uptime: _, ...meta }: ClusterMeta, now: number, terms: LeaseTerms): ClusterMeta {
   return { ...meta, ...leasedAt(now, terms, meta.instance) };
 }
 
@@ -60,9 +55,6 @@ const MOST_REPORTS = 10;
 /** Milliseconds. */
 const REPORTS_WINDOW = 60_000;
 
-/** A worker's report, as it is held. */
-type Report = Pick<ClusterMeta, "degraded">;
-
 /**
  * Logs what workers report, when it is something else than what was logged last: of each cluster at most ten
  * in a minute.
@@ -73,7 +65,7 @@ export class ReportLog {
   /**
    * By cluster: what was logged last, when its window began, and how many reports of the window were logged.
    */
-  readonly #logged = new Map<string, Report & { readonly from: number; readonly count: number }>();
+  readonly #logged = new Map<string, HeldReport & { readonly from: number; readonly count: number }>();
 
   constructor(clock: Pick<Clock, "now">, onEvent: OnGatewayEvent) {
     this.#clock = clock;
@@ -85,13 +77,14 @@ export class ReportLog {
    * it.
    * @param before the report before
    */
-  take(clusterId: string, before: Report, { degraded = [] }: Report): void {
+  take(clusterId: string, before: HeldReport, reported: HeldReport): void {
     const at = this.#clock.now();
     const last = this.#logged.get(clusterId);
     const isInWindow = last !== undefined && at - last.from < REPORTS_WINDOW;
     const { from, count } = isInWindow ? last : { from: at, count: 0 };
     if (count === MOST_REPORTS) return;
-    if (degradationKey((last ?? before).degraded ?? []) === degradationKey(degraded)) return;
+    if (reportKey(last ?? before) === reportKey(reported)) return;
+    const { degraded = [] } = reported;
     this.#logged.set(clusterId, { degraded, from, count: count + 1 });
     const report = degraded.map(({ since: _, ...degradation }) => degradation);
     this.#onEvent(
@@ -102,27 +95,18 @@ export class ReportLog {
   }
 }
 
-/**
- * A worker's report as it is held: with the times when things began, by the clock that shows `now`. Absent if
- * nothing is wrong.
- */
-function degradedSince(report: readonly Degradation[], now: number): { readonly degraded?: DegradedSince[] } {
-  if (report.length === 0) return {};
-  return { degraded: report.map(({ seconds, ...rest }) => ({ ...rest, since: now - seconds * 1000 })) };
-}
-
 /** The times that are held of a cluster. */
-type HeldTimes = Pick<ClusterMeta, "pushedAt" | "renewedAt" | "expiresAt" | "degraded">;
+type HeldTimes = HeldReport & Pick<ClusterMeta, "pushedAt" | "renewedAt" | "expiresAt">;
 
 /** What is held of a cluster, with times of a clock that is ahead by so many milliseconds. */
 export function withTimesAhead<Held extends HeldTimes>(held: Held, ahead: number): Held {
-  const { pushedAt, renewedAt, expiresAt, degraded } = held;
+  const { pushedAt, renewedAt, expiresAt } = held;
   return {
     ...held,
     pushedAt: pushedAt + ahead,
     renewedAt: renewedAt + ahead,
     expiresAt: expiresAt + ahead,
-    ...(degraded && { degraded: degraded.map((one) => ({ ...one, since: one.since + ahead })) }),
+    ...reportAhead(held, ahead),
   };
 }
 

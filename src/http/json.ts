@@ -8,7 +8,7 @@ import type { Written } from "../explain/schema.ts";
 import type { AnswerOrigin } from "../forward/local.ts";
 import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import type { DohGateway } from "../gateway/scoped-gateway.ts";
-import { describeDegradation } from "../snapshot/degradation.ts";
+import { describeDegradation } from "../snapshot/report.ts";
 import {
   cacheControl,
   originsOfAnswer,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Mark } from "../names/key-changes.ts";
-import { DegradedSince } from "../snapshot/degradation.ts";
+import { HeldReport } from "../snapshot/report.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { ChangesForm } from "./part-forms.ts";
 
@@ -21,7 +21,7 @@ export const ClusterState = z.object({
     .meta({ description: "False when the lease expired: nothing of the cluster is answered." }),
   exports: z.int(),
   imports: z.int(),
-  degraded: z.array(DegradedSince).optional(),
+  ...HeldReport.shape,
 });
 
 /**

@@ -4,9 +4,9 @@ import { createGzip } from "node:zlib";
 import type { Dispatcher } from "undici";
 import { readAtMost } from "../dns/bounded-body.ts";
 import { nextStep, openDispatcher } from "../outgoing/dispatcher.ts";
-import type { Degradation } from "../snapshot/degradation.ts";
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 import { NDJSON_TYPE, type SnapshotPatch } from "../snapshot/lines/patch-line.ts";
+import type { Report } from "../snapshot/report.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { explainCertificate, GatewayError, rejectionOf } from "./gateway-error.ts";
 import { describeCauses } from "./object-source.ts";
@@ -14,8 +14,7 @@ import { describeCauses } from "./object-source.ts";
 /** What a request says of its cluster beside a state. */
 export interface RequestTerms {
   readonly leaseSeconds: number;
-  /** What keeps the worker from reading all of its cluster. */
-  readonly degraded: readonly Degradation[];
+  readonly report: Report;
 }
 
 /** The address of a gateway, credentials and trust. */
@@ -96,12 +95,12 @@ export class GatewayRequests {
    */
   async replace(
     snapshot: ClusterSnapshot,
-    { leaseSeconds, degraded }: RequestTerms,
+    { leaseSeconds, report }: RequestTerms,
     signal: AbortSignal,
     after?: number,
   ): Promise<number> {
     const path = this.#path(snapshot.clusterId, "/snapshot", { leaseSeconds, after });
-    const body = await packLines(() => encodeSnapshot(snapshot, degraded));
+    const body = await packLines(() => encodeSnapshot(snapshot, report));
     return this.#acknowledged({ method: "PUT", path, type: NDJSON_TYPE, ...body, signal }, leaseSeconds);
   }
 
@@ -110,11 +109,11 @@ export class GatewayRequests {
     clusterId: string,
     baseGeneration: number,
     patch: SnapshotPatch,
-    { leaseSeconds, degraded }: RequestTerms,
+    { leaseSeconds, report }: RequestTerms,
     signal: AbortSignal,
   ): Promise<number> {
     const path = this.#path(clusterId, "/snapshot", { baseGeneration, leaseSeconds });
-    const body = await packLines(() => encodeChanges(clusterId, patch, degraded));
+    const body = await packLines(() => encodeChanges(clusterId, patch, report));
     return this.#acknowledged({ method: "PATCH", path, type: NDJSON_TYPE, ...body, signal }, leaseSeconds);
   }
 
@@ -122,11 +121,11 @@ export class GatewayRequests {
   renew(
     clusterId: string,
     generation: number,
-    { leaseSeconds, degraded }: RequestTerms,
+    { leaseSeconds, report }: RequestTerms,
     signal: AbortSignal,
   ): Promise<number> {
     const path = this.#path(clusterId, "/lease", { leaseSeconds });
-    const content = Buffer.from(JSON.stringify({ generation, ...(degraded.length > 0 && { degraded }) }));
+    const content = Buffer.from(JSON.stringify({ generation, ...report }));
     const request = { method: "POST", path, type: "application/json", content, signal } as const;
     return this.#acknowledged(request, leaseSeconds);
   }

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from "../extract/objects.ts";
-import { type Degradation, MOST_DEGRADATIONS, toSubject } from "../snapshot/degradation.ts";
+import { type Degradation, MOST_DEGRADATIONS, toSubject } from "../snapshot/report.ts";
 
 /** The worker's logger; pino's loggers implement it. */
 export interface SyncLogger {

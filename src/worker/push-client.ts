@@ -1,8 +1,8 @@
 import { isLoopbackHost } from "../dns/address.ts";
 import type { ChangeFollower, ChangingPart, ExtractedState } from "../extract/extracted-state.ts";
-import { type Degradation, degradationKey } from "../snapshot/degradation.ts";
 import { diffJson, equalJson, isJsonObject } from "../snapshot/json-value.ts";
 import type { SnapshotPatch } from "../snapshot/lines/patch-line.ts";
+import { type Report, reportKey } from "../snapshot/report.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { GatewayError } from "./gateway-error.ts";
 import { type GatewayOptions, GatewayRequests, type RequestTerms } from "./gateway-requests.ts";
@@ -20,7 +20,7 @@ export interface PushClientOptions extends GatewayOptions {
    * What the worker reports of itself with each request. Default: nothing. `changed` says that it may be
    * something else.
    */
-  readonly degraded?: () => readonly Degradation[];
+  readonly report?: () => Report;
   /** Pauses after transient failures. Default 500 ms to 15 s. */
   readonly backoff?: BackoffLimits | undefined;
   /** Pauses after rejections that an operator must fix. Default 10 s to 60 s. */
@@ -56,7 +56,7 @@ interface Acknowledged {
   /** When the lease began, by this machine's clock. */
   readonly at: number;
   /** The key of the report that the gateway has. */
-  readonly degraded: string;
+  readonly report: string;
   /** Whether this client pushed what the gateway has, so that changes build on it. */
   readonly isPushed: boolean;
 }
@@ -219,7 +219,7 @@ export class PushClient {
   #untilRenewal(now: number): number {
     const held = this.#acknowledged;
     if (held === undefined) return Number.POSITIVE_INFINITY;
-    const isReported = degradationKey(this.#degraded()) === held.degraded;
+    const isReported = reportKey(this.#report()) === held.report;
     const due = isReported ? held.at + this.#renewAfter : now;
     return Math.max(0, due - now, this.#renewFrom - now);
   }
@@ -269,7 +269,7 @@ export class PushClient {
   }
 
   async #renew(
-    { clusterId, generation, isPushed }: Omit<Acknowledged, "at" | "degraded">,
+    { clusterId, generation, isPushed }: Omit<Acknowledged, "at" | "report">,
     signal: AbortSignal,
   ) {
     const isAgain = this.#failures > 0 && !this.#hasFailedPush;
@@ -314,12 +314,12 @@ export class PushClient {
     // The lease starts when the gateway accepts the request, which is after this moment.
     const at = performance.now();
     this.#budget.spend(at);
-    const degraded = this.#degraded();
-    const generation = await send({ leaseSeconds: this.#options.leaseSeconds, degraded });
+    const report = this.#report();
+    const generation = await send({ leaseSeconds: this.#options.leaseSeconds, report });
     this.#leasedAt = at;
     this.#known = generation;
     const isPushed = renewed?.isPushed ?? true;
-    this.#acknowledged = { clusterId, generation, at, degraded: degradationKey(degraded), isPushed };
+    this.#acknowledged = { clusterId, generation, at, report: reportKey(report), isPushed };
     this.#renewFrom = 0;
     if (renewed !== undefined && this.#hasFailedPush) return generation;
     this.#pushFrom = 0;
@@ -330,8 +330,8 @@ export class PushClient {
     return generation;
   }
 
-  #degraded(): readonly Degradation[] {
-    return this.#options.degraded?.() ?? [];
+  #report(): Report {
+    return this.#options.report?.() ?? {};
   }
 
   /**

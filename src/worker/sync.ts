@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { SnapshotAssembler } from "../extract/extract.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 import type { NodeAddressType } from "../extract/services/local-service.ts";
-import { type Degradation, degradationKey } from "../snapshot/degradation.ts";
+import { type Report, reportKey } from "../snapshot/report.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import type { GatewayOptions } from "./gateway-requests.ts";
 import { KubernetesSource } from "./kubernetes.ts";
@@ -95,7 +95,7 @@ export interface WorkerStatus {
   readonly complete: boolean;
   /** Seconds since the source was last known to be current; undefined before the first time. */
   readonly confirmedSeconds: number | undefined;
-  readonly degraded: readonly Degradation[];
+  readonly report: Report;
   readonly gateways: readonly PushStatus[];
   /** Absent without `--control`. */
   readonly control?: ControlStatus;
@@ -177,16 +177,14 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
   };
   const source = openSource(options, listener);
   const isCurrent = watchFreshness(source, options);
-  const degraded = () => {
+  const report = (): Report => {
     const now = performance.now();
-    return toDegradations(
-      [...source.problems(now), ...(complaint === undefined ? [] : [complaint.problem])],
-      now,
-    );
+    const problems = [...source.problems(now), ...(complaint === undefined ? [] : [complaint.problem])];
+    return problems.length === 0 ? {} : { degraded: toDegradations(problems, now) };
   };
   const { leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
   clients = options.gateways.map(
-    (gateway) => new PushClient({ ...options, gateway, leaseSeconds, instance, isCurrent, degraded }),
+    (gateway) => new PushClient({ ...options, gateway, leaseSeconds, instance, isCurrent, report }),
   );
 
   const status = (): WorkerStatus => {
@@ -195,13 +193,13 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
     return {
       complete: source.complete,
       confirmedSeconds: confirmed === undefined ? undefined : (now - confirmed) / 1000,
-      degraded: degraded(),
+      report: report(),
       gateways: clients.map((client) => client.status()),
     };
   };
   const run = async () => {
     let watching: NodeJS.Timeout | undefined;
-    let seen = degradationKey([]);
+    let seen = reportKey({});
     const running = source.run(ended);
     // The source runs until the signal aborts: there will be no whole state then.
     const stopped = new SourceError("STOPPED", "stopped before every gateway had acknowledged", false);
@@ -215,7 +213,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
         const pushed = { state: assembler.state, refresh };
         // Some problems begin without an event: nothing comes from an API server that hangs.
         watching = setInterval(() => {
-          const key = degradationKey(degraded());
+          const key = reportKey(report());
           if (key === seen) return;
           seen = key;
           for (const client of clients) client.changed();

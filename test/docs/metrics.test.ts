@@ -37,7 +37,7 @@ const ofSecondary = await secondaryMetrics({
 const ofWorker = await createWorkerMetrics(() => ({
   complete: true,
   confirmedSeconds: 1,
-  degraded: [],
+  report: {},
   gateways: [],
   control: {
     leads: true,

@@ -92,7 +92,7 @@ test.each([
   const { generation } = await putSnapshot(gateway, regional("west", "a"));
   events.length = 0;
   const degraded = [{ reason: "API_UNREACHABLE", seconds: 30 }];
-  const pushed = await patchCluster(gateway, "west", generation, patch, { degraded });
+  const pushed = await patchCluster(gateway, "west", generation, patch, { report: { degraded } });
   expect(events).toEqual([
     { event: "worker-degraded", clusterId: "west", degraded: [{ reason: "API_UNREACHABLE" }] },
     { event: "pushed", clusterId: "west", generation: pushed.generation, kind: "patch" },

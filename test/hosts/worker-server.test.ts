@@ -10,7 +10,7 @@ const [ONE, OTHER] = ["https://one.example", "https://other.example"];
 const HEALTHY: WorkerStatus = {
   complete: true,
   confirmedSeconds: 12,
-  degraded: [],
+  report: {},
   gateways: [
     {
       gateway: ONE,
@@ -60,7 +60,7 @@ describe("/readyz of a worker", () => {
     ],
     [
       "with a degraded source",
-      { degraded: [{ reason: "API_UNREACHABLE", seconds: 240 }] },
+      { report: { degraded: [{ reason: "API_UNREACHABLE", seconds: 240 }] } },
       200,
       "ready: 2 of 2 gateways answer for this cluster; API server unreachable for 4 min",
     ],
@@ -88,7 +88,7 @@ it("/metrics has leases, requests and what is wrong; a source that was never rea
     { reason: "RBAC_FORBIDDEN", seconds: 7, subject: "services" },
     { reason: "INTERNAL", seconds: 9 },
   ];
-  const { text, headers } = await (await open({ degraded }))("/metrics");
+  const { text, headers } = await (await open({ report: { degraded } }))("/metrics");
   expect(headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
   for (const line of [
     "clusterset_doh_worker_ready 1",

@@ -2,23 +2,23 @@ import { describe, expect, it } from "vitest";
 import { statusLines } from "../../src/hosts/commands/status.ts";
 import type { StatusReport } from "../../src/http/metrics/status.ts";
 import { secondaryMetrics } from "../../src/http/metrics/table.ts";
-import type { Degradation } from "../../src/snapshot/degradation.ts";
+import type { Degradation } from "../../src/snapshot/report.ts";
 import { exporting } from "../merge/fixtures.ts";
 import { pagesWorld } from "./pages/pages-world.ts";
 
-const REPORT: readonly Degradation[] = [
+const REPORT: Degradation[] = [
   { reason: "API_UNREACHABLE", seconds: 200 },
   { reason: "RBAC_FORBIDDEN", seconds: 10, subject: "services", count: 2 },
 ];
 
 /** A gateway with two clusters; the worker of "east" reports itself degraded, 40 seconds ago. */
-async function degradedWorld(report: readonly Degradation[] = REPORT) {
+async function degradedWorld(report: Degradation[] = REPORT) {
   const world = await pagesWorld([exporting("west"), exporting("east")]);
-  const renew = async (clusterId: string, degraded?: readonly Degradation[]) => {
+  const renew = async (clusterId: string, degraded: Degradation[] = []) => {
     const { generation } = world.gateway.everything
       .status()
       .clusters.find((one) => one.clusterId === clusterId)!;
-    const renewed = world.gateway.renew(clusterId, generation, { leaseSeconds: 60, degraded });
+    const renewed = world.gateway.renew(clusterId, generation, { leaseSeconds: 60, report: { degraded } });
     await world.clock.advance(0);
     await renewed;
   };

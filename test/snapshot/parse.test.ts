@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import {
-  DEGRADATION_REASONS,
-  Degradations,
-  degradationKey,
-  describeDegradation,
-  MOST_DEGRADATIONS,
-  toSubject,
-} from "../../src/snapshot/degradation.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import { formatPath, parseSnapshot, SnapshotError } from "../../src/snapshot/parse.ts";
+import {
+  DEGRADATION_REASONS,
+  describeDegradation,
+  MOST_DEGRADATIONS,
+  Report,
+  reportKey,
+  toSubject,
+} from "../../src/snapshot/report.ts";
 import { isClusterId } from "../../src/snapshot/schema.ts";
 import { applyPatch } from "./changes.ts";
 import { headlessExport, shopSnapshot, snapshots } from "./worlds.ts";
@@ -170,7 +170,7 @@ test.each([
 it("a report of all reasons that this version knows is valid", () => {
   const report = Array.from(DEGRADATION_REASONS.keys(), (reason) => ({ reason, seconds: 0 }));
   expect(report.length).toBeLessThanOrEqual(MOST_DEGRADATIONS);
-  expect(Degradations.parse(report)).toEqual(report);
+  expect(Report.parse({ degraded: report })).toEqual({ degraded: report });
 });
 
 it("any text becomes a valid subject, or none", () => {
@@ -178,7 +178,7 @@ it("any text becomes a valid subject, or none", () => {
     fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
       const subject = toSubject(text);
       const report = [{ reason: "MANIFEST_BROKEN", seconds: 0, ...(subject !== undefined && { subject }) }];
-      expect(Degradations.safeParse(report).success).toBe(true);
+      expect(Report.safeParse({ degraded: report }).success).toBe(true);
       expect(subject === undefined).toBe(text === "");
     }),
   );
@@ -198,8 +198,13 @@ it.each([
 });
 
 it("the key of a report changes with reasons, subjects and counts, and not with their order", () => {
-  const [one, other] = [{ reason: "A" }, { reason: "B", subject: "web.yaml", count: 2 }];
-  expect(degradationKey([one, other])).toBe(degradationKey([other, { ...one, count: 1 }]));
-  for (const changed of [[one], [one, { ...other, count: 3 }], [one, { ...other, subject: "db.yaml" }]])
-    expect(degradationKey(changed)).not.toBe(degradationKey([one, other]));
+  const since = 0;
+  const [one, other] = [
+    { reason: "A", since },
+    { reason: "B", since, subject: "web.yaml", count: 2 },
+  ];
+  const key = reportKey({ degraded: [one, other] });
+  expect(reportKey({ degraded: [other, { ...one, count: 1, since: 9 }] })).toBe(key);
+  for (const degraded of [[one], [one, { ...other, count: 3 }], [one, { ...other, subject: "db.yaml" }]])
+    expect(reportKey({ degraded })).not.toBe(key);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Degradation } from "../../src/snapshot/degradation.ts";
+import type { Degradation } from "../../src/snapshot/report.ts";
 import { openPair } from "./pair.ts";
 
 const UNREACHABLE: Degradation = { reason: "API_UNREACHABLE", seconds: 30 };
@@ -8,7 +8,7 @@ it("a secondary takes over what a worker reports, and its end as well", async ()
   const { clock, gateway, secondary, done, push, ask } = await openPair();
   await push("west", 1);
   const { generation } = gateway.everything.status().clusters[0]!;
-  await done(gateway.renew("west", generation, { leaseSeconds: 60, degraded: [UNREACHABLE] }));
+  await done(gateway.renew("west", generation, { leaseSeconds: 60, report: { degraded: [UNREACHABLE] } }));
   await ask();
   const degradedOf = () => secondary.status().clusters[0]!.degraded;
   expect(degradedOf()).toEqual(gateway.everything.status().clusters[0]!.degraded);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { Degradations } from "../../src/snapshot/degradation.ts";
+import { Report } from "../../src/snapshot/report.ts";
 import { KubernetesSource } from "../../src/worker/kubernetes.ts";
 import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import type { ObjectSource, SourceListener } from "../../src/worker/object-source.ts";
@@ -156,7 +156,7 @@ describe("the report of problems", () => {
       since: 0,
       subject: `${"größe/".repeat(index % 40)}${index}.yaml`,
     }));
-    expect(Degradations.safeParse(toDegradations(problems, 1e9)).success).toBe(true);
+    expect(Report.safeParse({ degraded: toDegradations(problems, 1e9) }).success).toBe(true);
   });
 });
 

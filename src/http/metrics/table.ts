@@ -5,7 +5,7 @@ import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.t
 import { FINDING_REASONS } from "../../merge/account.ts";
 import { type ClusterFinding, type Conflict, memoize } from "../../merge/clusterset.ts";
 import type { Objections } from "../../names/services.ts";
-import { reasonLabel } from "../../snapshot/degradation.ts";
+import { reasonLabel } from "../../snapshot/report.ts";
 import type { TransferCounters } from "../../transfer/transfer-state.ts";
 import type { ControlCounts } from "../push/desired.ts";
 import {

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { EXPLANATION_CODES } from "../../explain/explanation.ts";
 import { ExplainedService } from "../../explain/schema.ts";
-import { Degradations } from "../../snapshot/degradation.ts";
 import { LINES_FORMAT_VERSION } from "../../snapshot/lines/patch-line.ts";
 import { COLLECTIONS, SINGLES } from "../../snapshot/parse.ts";
+import { Report } from "../../snapshot/report.ts";
 import { ClusterId, ClusterSnapshot, Finding } from "../../snapshot/schema.ts";
 import { ClusterState } from "../../transfer/transfer-state.ts";
 
@@ -162,7 +162,7 @@ const Header = z
   .strictObject({
     formatVersion: z.literal(LINES_FORMAT_VERSION),
     clusterId: ClusterId,
-    degraded: Degradations.optional(),
+    ...Report.shape,
   })
   .meta({ description: "The first line." });
 

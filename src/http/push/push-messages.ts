@@ -2,13 +2,12 @@ import * as z from "zod";
 import { KIND_OF, Kind } from "../../database/places.ts";
 import type { EntryChange } from "../../database/prepare.ts";
 import { bucketMembers, type EntryRow, isBucket } from "../../database/reader.ts";
-import { Degradations } from "../../snapshot/degradation.ts";
 import { type Collection, collectIssues, SnapshotError } from "../../snapshot/parse.ts";
+import { Report } from "../../snapshot/report.ts";
 
 /** Body of `POST /api/v1/clusters/{clusterId}/lease`. */
-export const LeaseRequest = z.strictObject({
+export const LeaseRequest = Report.extend({
   generation: z.int().meta({ description: "The generation that the worker was last acknowledged." }),
-  degraded: Degradations.optional(),
 });
 
 /**

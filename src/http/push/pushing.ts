@@ -7,7 +7,7 @@ import { type RequestedTerms, withTimesAhead } from "../../gateway/leases.ts";
 import type { SettlePush } from "../../gateway/push-backlog.ts";
 import { TokenBuckets } from "../../limits/client-rate.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
-import type { Degradation } from "../../snapshot/degradation.ts";
+import type { Report } from "../../snapshot/report.ts";
 import { INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { type ApiContext, createApiRoutes } from "../api-routes.ts";
 import { type AuditParts, noteForAudit } from "../audit.ts";
@@ -43,7 +43,7 @@ interface PushDependencies extends AuditParts {
 interface TakenLines {
   readonly stage: Stage;
   /** The worker's report. */
-  readonly degraded: readonly Degradation[];
+  readonly report: Report;
 }
 
 /** Takes the lines of a request; `start` is called with the first one. */
@@ -85,14 +85,15 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
         const work = (values: number) => admission.work(clusterId, values);
         const take: TakeLines = async (start) => {
           const reading = { limits, setTimer, account, turns, work };
-          let degraded: readonly Degradation[] = [];
+          let report: Report = {};
           const stage = await stageLines(context.req.raw, reading, (header) => {
-            if (header.clusterId !== clusterId) throw otherCluster(header.clusterId, clusterId);
-            degraded = header.degraded ?? [];
+            const { formatVersion: _, clusterId: named, ...rest } = header;
+            if (named !== clusterId) throw otherCluster(named, clusterId);
+            report = rest;
             return start();
           });
           settle = gateway.arrived(clusterId);
-          return { stage, degraded };
+          return { stage, report };
         };
         try {
           const response = await handle(context, clusterId, take);
@@ -113,21 +114,21 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "PUT /:clusterId/snapshot": change(async (context, clusterId, take) => {
       const terms = requestedTerms(context);
       const after = generationIn(context, "after");
-      const { stage, degraded } = await take(() => gateway.stage(clusterId, "whole"));
+      const { stage, report } = await take(() => gateway.stage(clusterId, "whole"));
       const sender = { signal: context.req.raw.signal, after };
-      return acknowledge(context, await gateway.push(stage.finish(), { ...terms, degraded }, sender));
+      return acknowledge(context, await gateway.push(stage.finish(), { ...terms, report }, sender));
     }),
     "PATCH /:clusterId/snapshot": change(async (context, clusterId, take) => {
       const terms = requestedTerms(context);
       const base = generationIn(context, "baseGeneration") ?? invalidGeneration("baseGeneration");
-      const { stage, degraded } = await take(() => gateway.stage(clusterId, "changes", base));
-      return acknowledge(context, await gateway.push(stage.finish(), { ...terms, degraded }, {}, base));
+      const { stage, report } = await take(() => gateway.stage(clusterId, "changes", base));
+      return acknowledge(context, await gateway.push(stage.finish(), { ...terms, report }, {}, base));
     }),
     "POST /:clusterId/lease": authorized(async (context, clusterId) => {
       const terms = requestedTerms(context);
       const body = await readJsonBody(context.req.raw, { limits: leaseLimits, setTimer });
-      const { generation, degraded } = parseMessage(LeaseRequest, body);
-      const renewed = await gateway.renew(clusterId, generation, { ...terms, degraded });
+      const { generation, ...report } = parseMessage(LeaseRequest, body);
+      const renewed = await gateway.renew(clusterId, generation, { ...terms, report });
       return jsonResponse(200, renewed);
     }),
     "DELETE /:clusterId": authorized(async (context, clusterId) => {

@@ -1,7 +1,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
-import type { Degradation } from "../degradation.ts";
 import { isJsonObject, ownMember } from "../json-value.ts";
 import { COLLECTIONS, createSha256, SINGLES } from "../parse.ts";
+import type { Report } from "../report.ts";
 import type { ClusterSnapshot } from "../schema.ts";
 import { encodeUtf8 } from "./json-syntax.ts";
 import {
@@ -19,24 +19,24 @@ const LONG_CHARACTERS = 32 * 1024;
 /** A snapshot as lines, each with its newline: the header, every entry, the end. */
 export function encodeSnapshot(
   snapshot: ClusterSnapshot,
-  degraded?: readonly Degradation[],
+  report?: Report,
 ): Generator<Uint8Array<ArrayBuffer>> {
-  return sealLines(snapshot.clusterId, changeTexts(snapshot), degraded);
+  return sealLines(snapshot.clusterId, changeTexts(snapshot), report);
 }
 
 /** A patch on a snapshot of a cluster as lines, each with its newline. */
 export function encodeChanges(
   clusterId: string,
   patch: SnapshotPatch,
-  degraded?: readonly Degradation[],
+  report?: Report,
 ): Generator<Uint8Array<ArrayBuffer>> {
-  return sealLines(clusterId, changeTexts(patch), degraded);
+  return sealLines(clusterId, changeTexts(patch), report);
 }
 
 function* sealLines(
   clusterId: string,
   changes: Iterable<string>,
-  degraded: readonly Degradation[] = [],
+  report: Report = {},
 ): Generator<Uint8Array<ArrayBuffer>> {
   const hash = createSha256();
   let lines = 0;
@@ -46,11 +46,7 @@ function* sealLines(
     lines++;
     return bytes;
   };
-  const header: LinesHeader = {
-    formatVersion: LINES_FORMAT_VERSION,
-    clusterId,
-    ...(degraded.length > 0 && { degraded }),
-  };
+  const header: LinesHeader = { formatVersion: LINES_FORMAT_VERSION, clusterId, ...report };
   yield seal(JSON.stringify(header));
   for (const text of changes) yield seal(text);
   const end: LinesEnd = { lines, sha256: bytesToHex(hash.digest()) };

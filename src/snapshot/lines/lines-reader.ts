@@ -1,7 +1,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { Degradations } from "../degradation.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
 import { COLLECTIONS, createSha256, SINGLES } from "../parse.ts";
+import { Report } from "../report.ts";
 import { isClusterId } from "../schema.ts";
 import { LineSplitter, LinesError, readJsonLine } from "./json-syntax.ts";
 import {
@@ -97,7 +97,7 @@ export class LinesReader {
 function readHeader(value: unknown): LinesHeader {
   if (!isJsonObject(value) || !Object.hasOwn(value, "formatVersion"))
     throw invalid(1, 'the first line must be {"formatVersion":2,"clusterId":…}');
-  const { formatVersion, clusterId, degraded, ...others } = value;
+  const { formatVersion, clusterId, ...others } = value;
   if (formatVersion !== LINES_FORMAT_VERSION)
     throw new LinesError(
       "UNSUPPORTED_FORMAT",
@@ -106,14 +106,13 @@ function readHeader(value: unknown): LinesHeader {
     );
   if (typeof clusterId !== "string" || !isClusterId(clusterId))
     throw invalid(1, "clusterId must be one RFC 1123 label, or two joined by a dot");
-  const [unknown] = Object.keys(others);
+  const [unknown] = Object.keys(others).filter((name) => !Object.hasOwn(Report.shape, name));
   if (unknown !== undefined)
     throw invalid(1, `${JSON.stringify(unknown.slice(0, 300))} is not a known field`);
-  if (degraded === undefined) return { formatVersion, clusterId };
-  const report = Degradations.safeParse(degraded);
-  if (report.success) return { formatVersion, clusterId, degraded: report.data };
+  const report = Report.safeParse(others);
+  if (report.success) return { formatVersion, clusterId, ...report.data };
   const { path, message } = report.error.issues[0]!;
-  throw invalid(1, `${["degraded", ...path].join(".")}: ${message}`);
+  throw invalid(1, `${path.join(".")}: ${message}`);
 }
 
 function readChange(value: unknown, number: number): PatchLine {

@@ -1,6 +1,6 @@
-import type { Degradation } from "../degradation.ts";
 import type { JsonObject } from "../json-value.ts";
 import type { Collection, SINGLES } from "../parse.ts";
+import type { Report } from "../report.ts";
 
 /** The version of the line format that this code reads and writes. */
 export const LINES_FORMAT_VERSION = 2;
@@ -12,11 +12,9 @@ export const NDJSON_TYPE = "application/x-ndjson";
 export type Single = (typeof SINGLES)[number];
 
 /** The first line: of which cluster the lines are. */
-export interface LinesHeader {
+export interface LinesHeader extends Report {
   readonly formatVersion: typeof LINES_FORMAT_VERSION;
   readonly clusterId: string;
-  /** What keeps the worker from reading all of its cluster; absent if nothing does. */
-  readonly degraded?: readonly Degradation[];
 }
 
 /** An RFC 7396 merge patch on one entry, or on a single value; null removes it. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Degradation } from "../../../src/snapshot/degradation.ts";
+import type { Degradation } from "../../../src/snapshot/report.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { openGateway, putSnapshot } from "../open-gateway.ts";
 
@@ -15,15 +15,21 @@ it("the log says once what a worker reports, and that it reports nothing any mor
   const { gateway, clock, reports } = open();
   const { generation } = await putSnapshot(gateway, shopSnapshot("west"), {
     leaseSeconds: 90,
-    degraded: [UNREACHABLE],
+    report: { degraded: [UNREACHABLE] },
   });
   const degraded = [{ reason: "API_UNREACHABLE" }];
   expect(reports()).toEqual([{ event: "worker-degraded", clusterId: "west", degraded }]);
   for (const seconds of [40, 60, 80])
-    await gateway.renew("west", generation, { leaseSeconds: 90, degraded: [{ ...UNREACHABLE, seconds }] });
+    await gateway.renew("west", generation, {
+      leaseSeconds: 90,
+      report: { degraded: [{ ...UNREACHABLE, seconds }] },
+    });
   expect(reports()).toHaveLength(1);
   await clock.advance(60_000);
-  await gateway.renew("west", generation, { leaseSeconds: 90, degraded: [UNREACHABLE, FORBIDDEN] });
+  await gateway.renew("west", generation, {
+    leaseSeconds: 90,
+    report: { degraded: [UNREACHABLE, FORBIDDEN] },
+  });
   expect(reports()[1]).toMatchObject({ degraded: [...degraded, { subject: "services" }] });
   await clock.advance(60_000);
   await gateway.renew("west", generation);
@@ -34,8 +40,8 @@ it("the log says once what a worker reports, and that it reports nothing any mor
 it("the log has ten reports of a cluster a minute, however often it changes, and the last one in the end", async () => {
   const { gateway, clock, reports } = open();
   const { generation } = await putSnapshot(gateway, shopSnapshot("west"));
-  const renew = (degraded: readonly Degradation[]) =>
-    gateway.renew("west", generation, { leaseSeconds: 90, degraded });
+  const renew = (degraded: Degradation[]) =>
+    gateway.renew("west", generation, { leaseSeconds: 90, report: { degraded } });
   for (let second = 0; second < 110; second++) {
     await renew(second % 2 === 0 ? [UNREACHABLE] : [FORBIDDEN]);
     await clock.advance(1000);
@@ -51,7 +57,7 @@ it("the log has ten reports of a cluster a minute, however often it changes, and
 it("a restarted gateway still knows it, and does not log it again", async () => {
   const { database, clock, gateway } = open();
   const { generation } = await putSnapshot(gateway, shopSnapshot("west"));
-  await gateway.renew("west", generation, { leaseSeconds: 60, degraded: [UNREACHABLE] });
+  await gateway.renew("west", generation, { leaseSeconds: 60, report: { degraded: [UNREACHABLE] } });
   const { degraded } = gateway.everything.status().clusters[0]!;
   expect(degraded).toEqual([{ reason: "API_UNREACHABLE", since: clock.now() - 30_000 }]);
   await clock.advance(5000);
@@ -59,7 +65,7 @@ it("a restarted gateway still knows it, and does not log it again", async () => 
   expect(restarted.gateway.everything.status().clusters[0]!.degraded).toEqual(degraded);
   await restarted.gateway.renew("west", generation, {
     leaseSeconds: 60,
-    degraded: [{ ...UNREACHABLE, seconds: 35 }],
+    report: { degraded: [{ ...UNREACHABLE, seconds: 35 }] },
   });
   expect(restarted.reports()).toEqual([]);
 });
@@ -67,7 +73,7 @@ it("a restarted gateway still knows it, and does not log it again", async () => 
 it("a scope that hides something has no subjects of reports, which may not exist there", async () => {
   const scope = { namespaces: ["shop"] };
   const { gateway } = open({ scopes: [scope] });
-  await putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 90, degraded: [FORBIDDEN] });
+  await putSnapshot(gateway, shopSnapshot("west"), { leaseSeconds: 90, report: { degraded: [FORBIDDEN] } });
   const reportsIn = ({ clusters }: ReturnType<typeof gateway.everything.status>) =>
     clusters.flatMap(({ degraded = [] }) => degraded.map(({ reason, subject }) => [reason, subject]));
   expect(reportsIn(gateway.everything.status())).toEqual([["RBAC_FORBIDDEN", "services"]]);

@@ -63,12 +63,12 @@ describe("a snapshot as lines", () => {
   test("has what keeps the worker from reading all of its cluster in its header, if anything does", () => {
     const degraded = [{ reason: "API_UNREACHABLE", seconds: 5 }];
     const snapshot = shopSnapshot("west", 1);
-    expect(textOf(encodeSnapshot(snapshot, degraded)).split("\n")[0]).toBe(
+    expect(textOf(encodeSnapshot(snapshot, { degraded })).split("\n")[0]).toBe(
       `{"formatVersion":2,"clusterId":"west","degraded":${JSON.stringify(degraded)}}`,
     );
-    expect(textOf(encodeSnapshot(snapshot, []))).toBe(textOf(encodeSnapshot(snapshot)));
+    expect(textOf(encodeSnapshot(snapshot, {}))).toBe(textOf(encodeSnapshot(snapshot)));
     const changes = textOf(
-      encodeChanges("west", { pods: null, namespaces: { a: undefined, b: null } }, degraded),
+      encodeChanges("west", { pods: null, namespaces: { a: undefined, b: null } }, { degraded }),
     );
     expect(changes).toBe(
       sealed(

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
-import type { Degradation } from "../../../src/snapshot/degradation.ts";
+import type { Degradation } from "../../../src/snapshot/report.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { requestLimit } from "../../../src/worker/gateway-requests.ts";
 import { PushClient, type PushClientOptions } from "../../../src/worker/push-client.ts";
@@ -435,7 +435,7 @@ test.each(["", "two words", "line\nbreak"])(
 
 test("reports what is wrong with the worker at once, with renewals and with pushes, and its end", async () => {
   let degraded: Degradation[] = [];
-  const client = await startHeld({ degraded: () => degraded });
+  const client = await startHeld({ report: () => (degraded.length > 0 ? { degraded } : {}) });
   degraded = [{ reason: "API_UNREACHABLE", seconds: 5 }];
   client.changed();
   await until(() => expect(gateway.verbs).toEqual(["PUT snapshot", "POST lease"]));
@@ -458,7 +458,7 @@ test("reports what is wrong with the worker at once, with renewals and with push
 test("a report that a gateway did not take is sent again; a full snapshot has it, too", async () => {
   const report = [{ reason: "RBAC_FORBIDDEN", seconds: 5, subject: "services" }];
   let degraded: Degradation[] = [];
-  const client = await startHeld({ degraded: () => degraded });
+  const client = await startHeld({ report: () => (degraded.length > 0 ? { degraded } : {}) });
   const failing: RequestError[] = [{ status: 503 }, "drop", { status: 409 }];
   gateway.error = () => failing.shift();
   degraded = report;

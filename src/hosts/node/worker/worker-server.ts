@@ -12,7 +12,7 @@ import {
 } from "../../../http/metrics/metric.ts";
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { counted, duration } from "../../../http/pages/page.ts";
-import { describeDegradation, reasonLabel } from "../../../snapshot/degradation.ts";
+import { describeDegradation, reasonLabel } from "../../../snapshot/report.ts";
 import type { WorkerStatus } from "../../../worker/sync.ts";
 import { listen, listenFailure } from "../listen.ts";
 
@@ -88,7 +88,7 @@ export function isReady({ gateways }: WorkerStatus): boolean {
  * 4 min`.
  */
 function describeReadiness(status: WorkerStatus): string {
-  const { complete, degraded, gateways } = status;
+  const { complete, report, gateways } = status;
   const lacking = gateways.filter(({ leaseSeconds = 0 }) => leaseSeconds <= 0);
   const leased = gateways.length - lacking.length;
   return [
@@ -97,7 +97,9 @@ function describeReadiness(status: WorkerStatus): string {
     ...lacking.map(
       ({ gateway, failure }) => `${gateway}: no lease${failure === undefined ? "" : ` (${failure})`}`,
     ),
-    ...degraded.map((one) => `${describeDegradation(one)} for ${duration(one.seconds * 1000)}`),
+    ...(report.degraded ?? []).map(
+      (one) => `${describeDegradation(one)} for ${duration(one.seconds * 1000)}`,
+    ),
   ].join("; ");
 }
 
@@ -108,7 +110,7 @@ const METRICS: readonly Metric<WorkerStatus>[] = [
   gauge(
     "clusterset_doh_worker_degraded_seconds",
     "Time for which the worker cannot read all of its cluster, by reason.",
-    ({ degraded }) =>
+    ({ report: { degraded = [] } }) =>
       byLabel(
         "reason",
         degraded.map(({ reason, seconds }) => [reasonLabel(reason), seconds]),

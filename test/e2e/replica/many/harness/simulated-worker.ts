@@ -180,7 +180,7 @@ export class SimulatedWorker {
     const { leaseSeconds } = this.#options;
     const requests = this.#requests[this.#at]!;
     const { clusterId } = this.history;
-    const terms = { leaseSeconds, degraded: [] };
+    const terms = { leaseSeconds, report: {} };
     if (state.addresses.length === 0) {
       await requests.leave(clusterId, this.#limit, this.#known);
       this.#base = undefined;

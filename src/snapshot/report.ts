@@ -23,15 +23,45 @@ export const Degradation = z.strictObject({
 });
 export type Degradation = Readonly<z.infer<typeof Degradation>>;
 
-/** All that is wrong at a worker. Empty: the worker reads all of its cluster. */
-export const Degradations = z.array(Degradation).max(MOST_DEGRADATIONS);
+/**
+ * What a worker reports of itself with each push and renewal: members of the first line of a push, and of the
+ * body of a renewal. Everything on the way hands it on as it is.
+ */
+export const Report = z.strictObject({
+  /** All that is wrong at the worker. Absent or empty: it reads all of its cluster. */
+  degraded: z.array(Degradation).max(MOST_DEGRADATIONS).optional(),
+});
+export type Report = Readonly<z.infer<typeof Report>>;
 
 /**
  * A degradation with its begin, in milliseconds of the clock of the process that holds it, instead of its
  * length.
  */
-export const DegradedSince = Degradation.omit({ seconds: true }).extend({ since: z.number() });
-export type DegradedSince = Readonly<z.infer<typeof DegradedSince>>;
+const DegradedSince = Degradation.omit({ seconds: true }).extend({ since: z.number() });
+type DegradedSince = Readonly<z.infer<typeof DegradedSince>>;
+
+/** A report as a gateway holds it: with times of its clock instead of lengths. */
+export const HeldReport = z.object({ degraded: z.array(DegradedSince).optional() });
+export interface HeldReport {
+  /** Undefined where nothing is wrong. */
+  readonly degraded?: readonly DegradedSince[] | undefined;
+}
+
+/** @param now by the gateway's clock. @returns all members, so that no older one stays beside them */
+export function holdReport({ degraded = [] }: Report, now: number): HeldReport {
+  if (degraded.length === 0) return { degraded: undefined };
+  return { degraded: degraded.map(({ seconds, ...rest }) => ({ ...rest, since: now - seconds * 1000 })) };
+}
+
+/** A held report in times of a clock that is ahead by so many milliseconds. */
+export function reportAhead({ degraded }: HeldReport, ahead: number): HeldReport {
+  return { degraded: degraded?.map((one) => ({ ...one, since: one.since + ahead })) };
+}
+
+/** What is the same as long as nothing begins or ends, for comparisons of two reports. */
+export function reportKey({ degraded = [] }: Report | HeldReport): string {
+  return JSON.stringify(degraded.map(({ reason, subject, count = 1 }) => [reason, subject, count]).sort());
+}
 
 /** The gateway's own reason: it rejects another worker that pushes with the cluster's id. */
 export const OTHER_INSTANCE = "OTHER_INSTANCE";
@@ -71,9 +101,4 @@ export function describeDegradation({ reason, subject, count = 1 }: Omit<Degrada
 export function toSubject(text: string): string | undefined {
   const subject = text.replaceAll(/[^A-Za-z0-9 ._/:-]/g, "_").slice(-MOST_SUBJECT);
   return subject === "" ? undefined : subject;
-}
-
-/** What is the same as long as nothing begins or ends, for comparisons of two reports. */
-export function degradationKey(all: readonly Omit<Degradation, "seconds">[]): string {
-  return JSON.stringify(all.map(({ reason, subject, count = 1 }) => [reason, subject, count]).sort());
 }
