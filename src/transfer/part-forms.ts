@@ -9,7 +9,7 @@ import type { Mark } from "../names/key-changes.ts";
 import { ServiceListing } from "../names/service-listing.ts";
 import { ClusterId, ClusterZone } from "../snapshot/schema.ts";
 import type { CandidateSource, ReverseCandidate } from "../zone/kinds/tree-scope.ts";
-import type { ZoneOptions } from "../zone/zone-plan.ts";
+import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -22,7 +22,15 @@ const Ttl = z.int().min(0).max(0x7fffffff);
 const BASIS_NAMES = Object.keys(BASES) as [Basis, ...Basis[]];
 
 /** What names of a scope depend on beside keys. */
-const WorldForm = z.object({
+export interface SentWorld {
+  readonly options: Omit<ZoneOptions, "serial">;
+  /** The live ones. */
+  readonly clusters: readonly ZoneCluster[];
+  /** Those whose lease expired. */
+  readonly lapsed: readonly string[];
+}
+
+const WorldForm: z.ZodType<SentWorld> = z.object({
   options: z.object({
     zones: z.array(Text).min(1),
     ttl: Ttl,
@@ -38,11 +46,10 @@ const WorldForm = z.object({
       region: Text.optional(),
       zones: z.array(Text),
       zone: ClusterZone.optional(),
-    }),
+    } satisfies Record<keyof ZoneCluster, z.ZodType>),
   ),
   lapsed: z.array(ClusterId),
 });
-export type SentWorld = z.infer<typeof WorldForm>;
 
 /**
  * Names in order; `common` says that there are more of them, which all begin so. `clusters` have the
@@ -219,16 +226,10 @@ export function readServices(bytes: Bytes): SentServices {
 }
 
 export function sentWorld(
-  options: ZoneOptions,
+  { serial: _, ...options }: ZoneOptions,
   entries: Pick<DatabaseEntries, "clusters" | "lapsedClusters">,
 ): SentWorld {
-  const { zones, ttl, negativeTtl, federations, localities, nameServerAddresses, hosts } = options;
-  const settings = { zones, ttl, negativeTtl, federations, localities, nameServerAddresses, hosts };
-  return {
-    options: settings,
-    clusters: entries.clusters(),
-    lapsed: entries.lapsedClusters(),
-  } as unknown as SentWorld;
+  return { options, clusters: entries.clusters(), lapsed: entries.lapsedClusters() };
 }
 
 /** @throws {Error} for bytes that are not well-formed */

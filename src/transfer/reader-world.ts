@@ -6,7 +6,6 @@ import { unitKind, ZoneWorld } from "../names/zone-world.ts";
 import type { Zone } from "../zone/frame.ts";
 import { type Location, MissingPart } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
-import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
 import type { PartCache } from "./part-cache.ts";
 import type { ListKind, PartKind, PartName } from "./part-forms.ts";
 import {
@@ -83,7 +82,7 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
    * @throws {Error} where the primary's settings are none
    */
   constructor({ options, clusters, lapsed }: SentWorld, parts: PartCache, before?: ReaderWorld) {
-    super(clusters as readonly ZoneCluster[], { ...options, serial: 0 } as ZoneOptions, lapsed);
+    super(clusters, { ...options, serial: 0 }, lapsed);
     this.#parts = parts;
     this.#guesses = before === undefined ? new Set() : before.#guesses;
     this.#begun = before === undefined ? new Map() : before.#begun;

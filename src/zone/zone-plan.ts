@@ -123,9 +123,9 @@ export interface FederationOptions {
   /** A label: the third of `<service>.<ns>.<federation>.svc.<zone>`. */
   readonly name: string;
   /** The federation zone for clients in the clusters, e.g. `federation`. */
-  readonly zone?: string;
+  readonly zone?: string | undefined;
   /** The registered domain for external clients, e.g. `federation.example.com`. */
-  readonly domain?: string;
+  readonly domain?: string | undefined;
 }
 
 /** A host in one of the zones: the gateway itself, if its name is in a zone. */
