@@ -46,7 +46,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
         ? generations.open(stages)
         : openSecondary(shared, generations);
   const { gateway, pushRoutes, transferRoutes } = answers;
-  const { reach = () => ({ outside: config.outsideZones }) } = platform;
+  const { gatewayAddresses = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
   const app = createApp({
     access,
@@ -66,7 +66,10 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
       const source = answers.of(rule);
       if (!config.pages.enabled) return source;
       const directory = createDirectory(source.listed);
-      return { ...source, pages: { directory, publicUrl: config.publicUrl, reach: () => reach(rule) } };
+      return {
+        ...source,
+        pages: { directory, publicUrl: config.publicUrl, gatewayAddresses: () => gatewayAddresses(rule) },
+      };
     },
     views: {
       credentials: platform.clusterTokens,

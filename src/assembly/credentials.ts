@@ -4,12 +4,12 @@ import { createClientAddress } from "../access/client.ts";
 import { type FetchKeys, inlineKeys, type KeySource, remoteKeys } from "../access/oidc.ts";
 import { createAccessRules } from "../access/rule.ts";
 import {
-  type AskingRule,
   exportLimitsOf,
   grantsOf,
   type IssuedTokens,
   type PushCredential,
   publicScope,
+  type RuleSettings,
   type Token,
 } from "../config/access.ts";
 import type { EdgeConfig } from "../config/settings.ts";
@@ -127,7 +127,7 @@ export function createEdgeAccess(
 
 /** The credentials of a rule. @param rule with tokens and passwords as hashes */
 export function ruleCredentials(
-  rule: AskingRule,
+  rule: RuleSettings,
   keysOf: (issued: IssuedTokens) => KeySource,
 ): RuleCredentials {
   const { name, certificates, addresses } = rule;

@@ -19,7 +19,7 @@ import type { RuleParts } from "../http/doh/rule-answers.ts";
 import type { MetricsSource } from "../http/metrics/metric.ts";
 import type { StatusSource } from "../http/metrics/status.ts";
 import type { MetricSources } from "../http/metrics/table.ts";
-import type { Reach } from "../http/pages/directory.ts";
+import type { GatewayAddresses } from "../http/pages/directory.ts";
 import type { ControlCounts, ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
 import type { Load } from "../limits/load.ts";
 import type { SharedLimits } from "../limits/shared.ts";
@@ -72,8 +72,8 @@ export interface Platform
   readonly isOpenToItsNetwork?: boolean;
   /** Whether it speaks HTTP in clear, so that any name that points at it reaches it. Default: no. */
   readonly isInClear?: boolean;
-  /** How the clients of a rule reach the gateway, for its pages. Default: over HTTPS only. */
-  readonly reach?: (rule: AccessRule) => Reach;
+  /** The addresses of the gateway for clients of a rule, on its pages. Default: that over HTTPS only. */
+  readonly gatewayAddresses?: (rule: AccessRule) => GatewayAddresses;
   /** Returns the designated resolver; called for every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
 }

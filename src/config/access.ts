@@ -58,7 +58,7 @@ const subject = z.union([text, z.array(text).min(1).max(100)]);
 const some = <Value extends z.ZodType>(value: Value) => z.array(value).min(1).max(100).optional();
 
 /** The rule admits clients with one of its credentials. */
-const AskingRule = z.strictObject({
+const RuleSettings = z.strictObject({
   /** The name in metrics, and for references from listeners. */
   name: z
     .string()
@@ -85,7 +85,7 @@ const AskingRule = z.strictObject({
 });
 
 /** The settings that select an issuer's tokens, and the place of its keys. */
-export type IssuedTokens = NonNullable<z.infer<typeof AskingRule>["oidc"]>[number];
+export type IssuedTokens = NonNullable<z.infer<typeof RuleSettings>["oidc"]>[number];
 
 /** The kinds of credentials of a rule. */
 export const KINDS = [
@@ -99,7 +99,7 @@ export const KINDS = [
 ] as const;
 
 /** The error of a rule without credentials. */
-export const LETS_NOBODY_IN = `admits no client: give one of ${KINDS.join(", ")}`;
+export const ADMITS_NO_CLIENT = `admits no client: give one of ${KINDS.join(", ")}`;
 
 /** `access`: which clients get answers, and what is visible to them (docs/how-to/access.md). */
 export const Access = z
@@ -108,7 +108,7 @@ export const Access = z
     public: z.union([z.boolean(), Scope], "must be true, false, or a scope").optional(),
     /** Tokens of `hostTokens` are the label before one of these. */
     hostNames: z.array(ZoneName).max(100).default([]),
-    rules: z.array(AskingRule).max(MOST_RULES).default([]),
+    rules: z.array(RuleSettings).max(MOST_RULES).default([]),
   })
   .superRefine((access, context) => {
     const tell = (message: string, ...path: (string | number)[]) =>
@@ -126,7 +126,7 @@ export const Access = z
       tell(`has ${keys.size} different scopes, and at most ${MOST_SCOPES} can be kept`, "rules");
   });
 export type Access = z.infer<typeof Access>;
-export type AskingRule = Access["rules"][number];
+export type RuleSettings = Access["rules"][number];
 
 /** Whether the configuration states which clients get answers. */
 export function isStated({

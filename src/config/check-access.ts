@@ -1,5 +1,5 @@
 import { hostOf, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address.ts";
-import { type AskingRule, isStated, KINDS, LETS_NOBODY_IN, publicScope } from "./access.ts";
+import { ADMITS_NO_CLIENT, isStated, KINDS, publicScope, type RuleSettings } from "./access.ts";
 import type { ListenPlace } from "./listeners.ts";
 import type { ServeConfig } from "./settings.ts";
 import { countOf, parseListenAddress, UsageError } from "./values.ts";
@@ -66,10 +66,10 @@ function checkListener(key: string, { rule: name, view }: ListenPlace, { access 
     throw new UsageError(`${key}.view: the cluster ${view} does not exist for clients there`);
 }
 
-function checkRule(key: string, rule: AskingRule, { dns, dot, tls }: Checked): void {
+function checkRule(key: string, rule: RuleSettings, { dns, dot, tls }: Checked): void {
   const isOfListener = [...dns.listen, ...dot.listen].some((place) => place.rule === rule.name);
   if (countOf(rule, KINDS) === 0 && !isOfListener)
-    throw new UsageError(`${key}: ${LETS_NOBODY_IN}, or name it at a listener`);
+    throw new UsageError(`${key}: ${ADMITS_NO_CLIENT}, or name it at a listener`);
   if (rule.certificates !== undefined && (typeof tls !== "object" || tls.clientCaFile === undefined))
     throw new UsageError(`${key}.certificates: need a trusted authority: give tls.clientCaFile`);
 }

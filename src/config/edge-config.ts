@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { KINDS, LETS_NOBODY_IN, type PushCredential } from "./access.ts";
+import { ADMITS_NO_CLIENT, KINDS, type PushCredential } from "./access.ts";
 import { checkFederations } from "./federations.ts";
 import { checkAddressHeader } from "./limits.ts";
 import { checkOneHop } from "./location.ts";
@@ -20,7 +20,8 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
   checkOneHop(config.location);
   checkAddressHeader(config.clients);
   for (const [index, rule] of config.access.rules.entries())
-    if (countOf(rule, KINDS) === 0) throw new UsageError(`CONFIG.access.rules[${index}]: ${LETS_NOBODY_IN}`);
+    if (countOf(rule, KINDS) === 0)
+      throw new UsageError(`CONFIG.access.rules[${index}]: ${ADMITS_NO_CLIENT}`);
   return { ...config, zones };
 }
 

@@ -19,7 +19,7 @@ interface StubRoutesDependencies extends AuditParts {
   /** Whether a certificate is for pushing, and so for nothing else. Default: no certificate is. */
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;
   /** Whether a certificate is for queries, and so for nothing else. Default: no certificate is. */
-  readonly isForAsking?: (identity: CertificateIdentity) => boolean;
+  readonly isForQueries?: (identity: CertificateIdentity) => boolean;
   readonly counters?: LimitCounters;
   /** Logs every error that became a 500, and every change. */
   readonly onError?: (error: unknown) => void;
@@ -91,7 +91,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
 /** @throws {ApiError} 403 if the client has no certificate, an untrusted one, or that of a cluster. */
 function requireCertificate(
   { certificate, certificateIdentity: identity }: Partial<Client>,
-  { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
+  { isForPushing, isForQueries }: Pick<StubRoutesDependencies, "isForPushing" | "isForQueries">,
 ): void {
   if (certificate === "refused")
     throw new ApiError(
@@ -103,14 +103,14 @@ function requireCertificate(
       "CERTIFICATE_REQUIRED",
       "only clients with a TLS certificate of the authority in tls.clientCaFile may use federations",
     );
-  if (identity === undefined ? (isForPushing ?? isForAsking) : isForPushing?.(identity))
+  if (identity === undefined ? (isForPushing ?? isForQueries) : isForPushing?.(identity))
     throw new ApiError(
       "CERTIFICATE_OF_CLUSTER",
       "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
     );
-  if (identity !== undefined && isForAsking?.(identity))
+  if (identity !== undefined && isForQueries?.(identity))
     throw new ApiError(
-      "CERTIFICATE_FOR_ASKING",
+      "CERTIFICATE_FOR_QUERIES",
       "the client certificate is for queries only (access.rules), and may not register federations",
     );
 }

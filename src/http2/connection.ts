@@ -540,7 +540,7 @@ class RequestFrames {
   #take(stream: Http2Stream, endStream: boolean, bytes: Buffer, start: number, end: number): void {
     // A Buffer's slice() is no copy, so that handlers get a plain array.
     if (endStream && stream.listing === "fresh" && stream.received === end - start)
-      stream.takeWhole(new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset + start, end - start));
+      stream.takeOnly(new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset + start, end - start));
     else stream.take(bytes.subarray(start, end));
   }
 

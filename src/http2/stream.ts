@@ -167,7 +167,7 @@ export class Http2Stream {
   }
 
   /** Takes the only bytes of a body, without a copy until the read ends: `ended` follows. */
-  takeWhole(bytes: Uint8Array<ArrayBuffer>): void {
+  takeOnly(bytes: Uint8Array<ArrayBuffer>): void {
     this.#whole = bytes;
   }
 

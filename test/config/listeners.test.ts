@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { namesInCertificate, ownNames } from "../../src/config/own-names.ts";
 import { UsageError } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
-import { designatedResolver } from "../../src/hosts/node/gateway/reach.ts";
+import { designatedResolver } from "../../src/hosts/node/gateway/addresses.ts";
 import { configFiles } from "./config-files.ts";
 
 const { file } = configFiles();

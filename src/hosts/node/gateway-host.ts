@@ -84,7 +84,7 @@ async function startParts(
   const expired = tls && describeExpired(tls.tls.cert, Date.now());
   if (expired !== undefined) log("warn", "certificate-expired", expired);
   const parts = await openParts(config, { shared, logger, tls, isInClear: tls === undefined }, closers);
-  const { onError, access, stubs, counters, reachability } = parts;
+  const { onError, access, stubs, counters, addresses } = parts;
   const { admission, pushing, secondaries } = access;
   const controlCounts = { streams: 0, lines: 0 };
   const lines = closers.add(openAuditSink(config.audit.logFile, logger, log));
@@ -111,7 +111,7 @@ async function startParts(
       audit,
       clientAddress: admission.clientAddress,
       isForPushing: (identity) => pushing.isOfHolder(identity),
-      isForAsking: (identity) => admission.isOfRule(identity),
+      isForQueries: (identity) => admission.isOfRule(identity),
       onChange: (change, federation) => {
         log("info", `federation-${change}`, `federation ${federation} ${change}`, { federation });
         sharing?.post({ stubs: stubs.list() });
@@ -131,7 +131,7 @@ async function startParts(
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
       transferKey: access.transferKey,
     },
-    reach: reachability.of,
+    gatewayAddresses: addresses.of,
   });
   closers.add(assembly);
 
@@ -163,7 +163,7 @@ async function startParts(
           spawned,
         }),
   );
-  if (sharing !== undefined) reachability.listens(answering.port, answering.places);
+  if (sharing !== undefined) addresses.listens(answering.port, answering.places);
 
   // Files that may change while the gateway runs.
   closers.add(

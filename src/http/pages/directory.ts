@@ -19,7 +19,7 @@ import type { World } from "../../zone/world.ts";
 import type { SetupRequest } from "../setup/facts.ts";
 
 /** The addresses of the gateway other than its URL. */
-export interface Reach extends Pick<SetupRequest, "addresses" | "outside" | "dns" | "dot"> {
+export interface GatewayAddresses extends Pick<SetupRequest, "addresses" | "outside" | "dns" | "dot"> {
   /** The self-signed certificate in PEM, if any. */
   readonly certificate?: string | undefined;
 }
@@ -30,7 +30,7 @@ export interface PageSettings {
   /** `https://HOST[:PORT]`; default: the address of the request. */
   readonly publicUrl?: string | undefined;
   /** The other addresses of the gateway; called for each page. */
-  readonly reach?: () => Reach;
+  readonly gatewayAddresses?: () => GatewayAddresses;
 }
 
 /** A part of a list. */

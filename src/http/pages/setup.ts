@@ -61,8 +61,8 @@ const NO_FILE = "this file does not exist; /setup lists the files";
 export const CERTIFICATE_FILE = "certificate.crt";
 
 /** `/setup/certificate/certificate.crt` */
-export function certificateFile({ reach }: PageParts, c: SetupContext): Page | Response {
-  const text = reach?.().certificate;
+export function certificateFile({ gatewayAddresses }: PageParts, c: SetupContext): Page | Response {
+  const text = gatewayAddresses?.().certificate;
   return text === undefined
     ? missing(c, "this gateway's certificate is not self-signed: clients need no file to trust it")
     : download({ fileName: CERTIFICATE_FILE, contentType: "application/x-pem-file", text });
@@ -85,9 +85,9 @@ async function readFacts(c: SetupContext, parts: PageParts): Promise<SetupFacts>
   if (!zones.includes(zone))
     throw new SetupError(`this gateway does not serve that zone: choose ${zones.join(" or ")}`);
   const { urlToken } = c.env;
-  const { certificate, ...reach } = parts.reach?.() ?? {};
+  const { certificate, ...addresses } = parts.gatewayAddresses?.() ?? {};
   return readSetupFacts({
-    ...reach,
+    ...addresses,
     // A token in the host name is part of the address.
     url: urlToken?.prefix === "" ? c.req.url : (publicUrl ?? c.req.url),
     prefix: urlToken?.prefix,

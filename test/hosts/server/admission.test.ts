@@ -79,7 +79,7 @@ describe.each([true, false])("a gateway on Node with rules (HTTP/2: %s)", (http2
     expect(await ask(gateway, { http2 })).toBe(401);
     const federation = { method: "POST", json: { nameservers: ["192.0.2.1"] }, http2 } as const;
     const registered = await send(gateway, "/federations/one", { ...federation, client: pod });
-    expect([registered.status, registered.json().code]).toEqual([403, "CERTIFICATE_FOR_ASKING"]);
+    expect([registered.status, registered.json().code]).toEqual([403, "CERTIFICATE_FOR_QUERIES"]);
     expect((await send(gateway, "/federations/one", { ...federation, client: other })).status).toBe(201);
   });
 

@@ -7,7 +7,7 @@ import { ORIGIN, type PagesWorld, pagesWorld } from "./pages-world.ts";
 
 const everything = {
   publicUrl: "https://doh.example.org",
-  reach: () => ({
+  gatewayAddresses: () => ({
     addresses: ["192.0.2.1"],
     outside: "forward" as const,
     dns: { address: undefined, port: 53 },
@@ -109,7 +109,7 @@ describe("/setup", () => {
 
   it("offers the self-signed certificate, and explains if there is none", async () => {
     const response = await world.fetch("/setup/certificate/certificate.crt");
-    expect(await response.text()).toBe(everything.reach().certificate);
+    expect(await response.text()).toBe(everything.gatewayAddresses().certificate);
     const other = await pagesWorld([]);
     expect((await other.fetch("/setup/certificate/certificate.crt")).status).toBe(404);
     expect((await other.page("/setup")).text).not.toContain("self-signed");

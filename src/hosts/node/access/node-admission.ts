@@ -13,7 +13,7 @@ import { createAccessRules } from "../../../access/rule.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
 import { ruleCredentials } from "../../../assembly/credentials.ts";
 import type { Token } from "../../../config/access.ts";
-import { type AskingRule, publicScope } from "../../../config/access.ts";
+import { publicScope, type RuleSettings } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { canonical, UsageError } from "../../../config/values.ts";
 import { readText, readTokens, type WatchedFiles, watchTransferKey } from "../files.ts";
@@ -65,7 +65,7 @@ export async function loadAdmission(
 }
 
 /** A rule with the hashes of what its files hold. */
-async function readFilesOf(rule: AskingRule): Promise<AskingRule> {
+async function readFilesOf(rule: RuleSettings): Promise<RuleSettings> {
   const basic = rule.basic?.map(async ({ username, passwordSha256, passwordFile }) => ({
     username,
     passwordSha256: passwordSha256 ?? hashOf(await readPassword(passwordFile!)),

@@ -38,7 +38,7 @@ interface AnsweringOptions {
 
 /** Listens in this thread. @throws {UsageError} if it cannot listen on an address; then nothing stays open */
 export async function startAnswering(parts: Parts, options: AnsweringOptions): Promise<Answering> {
-  const { protection, onError, counters, shared, reachability } = parts;
+  const { protection, onError, counters, shared, addresses } = parts;
   const { config, tls, app, logger, reusePort } = options;
   const https = await options.startServer({
     listen: parseListenAddress(config.listen),
@@ -63,7 +63,7 @@ export async function startAnswering(parts: Parts, options: AnsweringOptions): P
       reusePort,
     });
     const answering = { ...asOneListener([https, listeners]), places: listeners.places };
-    reachability.listens(answering.port, answering.places);
+    addresses.listens(answering.port, answering.places);
     return answering;
   } catch (error) {
     await https.stop(0);

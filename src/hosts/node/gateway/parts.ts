@@ -14,7 +14,7 @@ import { type Logger, logTo } from "../process.ts";
 import type { ServerProtection } from "../server/connections.ts";
 import type { TlsSource } from "../tls.ts";
 import { openConnector, openUpstreams } from "../upstreams/configured-upstreams.ts";
-import { createReachability } from "./reach.ts";
+import { createGatewayAddresses } from "./addresses.ts";
 import { openStubZones } from "./stub-zones.ts";
 
 /** What every thread that answers has. */
@@ -55,7 +55,7 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
   );
   const accessCounters = new AccessCounters();
   const { protection, load } = closers.add(createProtection(config, counters, shared));
-  const reachability = createReachability(config, admission.rules, tls);
+  const addresses = createGatewayAddresses(config, admission.rules, tls);
   const { credentials } = config.push;
   return {
     onError,
@@ -65,7 +65,7 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
     accessCounters,
     protection,
     shared,
-    reachability,
+    addresses,
     /** For `assemble`. */
     platform: {
       log,
@@ -80,7 +80,7 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
       isOpenToItsNetwork: !isStated(config.access),
       isInClear,
       upstreams: forwarding.upstreams,
-      designated: reachability.designated,
+      designated: addresses.designated,
     },
     /** For its `generations`: what each cluster may report. */
     rights: { grants: grantsOf(credentials), exportLimits: exportLimitsOf(credentials) },

@@ -5,7 +5,12 @@ import type { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Stream } from "../../../http2/stream.ts";
 import { TokenBuckets } from "../../../limits/client-rate.ts";
-import { type HeldConnection, HeldConnections, letGo, type ServerProtection } from "./connections.ts";
+import {
+  closeConnection,
+  type HeldConnection,
+  HeldConnections,
+  type ServerProtection,
+} from "./connections.ts";
 
 const SWEEP_INTERVAL = 1000;
 /** How long a client may take to answer a PING, in milliseconds. */
@@ -141,7 +146,7 @@ export class ConnectionGuard {
   #probe(held: HeldConnection): void {
     if (held.isProbed) return;
     held.isProbed = true;
-    const timer = setTimeout(() => letGo(held), PROBE_TIMEOUT).unref();
+    const timer = setTimeout(() => closeConnection(held), PROBE_TIMEOUT).unref();
     held.http2?.ping(() => {
       clearTimeout(timer);
       held.isProbed = false;
@@ -165,7 +170,7 @@ export class ConnectionGuard {
       if (http2 !== undefined) this.#sweepStreams(held, http2, now);
       if (http2 !== undefined && http2.stalledFor(now) > idleTimeout) {
         counters.hit("limits.responseSeconds");
-        letGo(held);
+        closeConnection(held);
         continue;
       }
       if (open > 0) continue;
@@ -176,7 +181,7 @@ export class ConnectionGuard {
       }
       if (hasAsked ? now - activeAt <= idleTimeout : now - activeAt <= requestTimeout) continue;
       if (!hasAsked) counters.hit("limits.requestSeconds");
-      letGo(held);
+      closeConnection(held);
     }
   }
 

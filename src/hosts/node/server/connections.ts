@@ -176,7 +176,7 @@ export class HeldConnections {
   /** Closes a connection; false if there is none. */
   #drop(idlest: HeldConnection | undefined): boolean {
     if (idlest === undefined) return false;
-    letGo(idlest);
+    closeConnection(idlest);
     this.#release(idlest);
     if (!idlest.socket.destroyed) this.#leave(idlest);
     return true;
@@ -226,7 +226,7 @@ function idlestOf(candidates: Iterable<HeldConnection>): HeldConnection | undefi
 }
 
 /** Closes a connection, over HTTP/2 with a GOAWAY. */
-export function letGo({ http2, socket }: HeldConnection): void {
+export function closeConnection({ http2, socket }: HeldConnection): void {
   if (http2 === undefined) socket.destroy();
   else http2.end(ErrorCode.NO_ERROR);
 }

@@ -275,7 +275,7 @@ export class PipelinedRequests {
     if (waiting.length === 0) return;
     if (socket.destroyed) waiting.length = 0;
     else waiting.shift()!();
-    if (waiting.length === 0) letGo(socket);
+    if (waiting.length === 0) release(socket);
   }
 }
 
@@ -286,7 +286,7 @@ function hold(socket: Socket): void {
 }
 
 /** Undoes `hold`, unless the request before an upgrade was the last one: then the new protocol reads on. */
-function letGo(socket: Socket): void {
+function release(socket: Socket): void {
   delete (socket as Partial<Pick<Socket, "resume">>).resume;
   if (socket.readableFlowing === false) socket.resume();
 }

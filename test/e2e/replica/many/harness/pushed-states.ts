@@ -61,6 +61,11 @@ export class ClusterHistory {
     this.states = [this.newest];
   }
 
+  /** Whether the engine has lost something since `losses`, or may be losing it now. */
+  hasLostSince(losses: number): boolean {
+    return losses !== this.losses || this.#isLosing;
+  }
+
   add(addresses: readonly string[]): PushedState {
     const state = new PushedState(this.states.length, addresses);
     this.states.push(state);
@@ -74,7 +79,7 @@ export class ClusterHistory {
   acknowledge(state: PushedState, losses: number): void {
     state.acknowledged();
     if (state.index > this.newest.index) this.newest = state;
-    if (losses === this.losses && !this.#isLosing) this.floor = Math.max(this.floor, state.index);
+    if (!this.hasLostSince(losses)) this.floor = Math.max(this.floor, state.index);
   }
 
   losing(): void {

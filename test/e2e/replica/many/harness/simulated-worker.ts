@@ -171,7 +171,7 @@ export class SimulatedWorker {
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       this.#lastError = error.message;
-      await this.#fail(error, state);
+      await this.#fail(error, state, losses);
       return false;
     }
   }
@@ -204,13 +204,14 @@ export class SimulatedWorker {
     this.#known = generation;
   }
 
-  async #fail(error: GatewayError, state: PushedState): Promise<void> {
+  async #fail(error: GatewayError, state: PushedState, losses: number): Promise<void> {
     const { remedy, status, code, message } = error;
     if (remedy === "resync") {
       // A gateway that is behind names an older one.
       this.#known = Math.max(this.#known ?? 0, error.currentGeneration ?? 0) || undefined;
       this.counts.mismatched++;
-      state.rejected();
+      // Of an entry that the engine lost another gateway may have had the rows, and have added them again.
+      if (!this.history.hasLostSince(losses)) state.rejected();
       if (++this.#mismatches > MOST_MISMATCHES)
         this.#options.report(`${this.history.clusterId} gets ${message}, also to a full push`);
       if (this.#base === undefined) this.#move();

@@ -3,7 +3,7 @@ import type { Ddr } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { canonical, parseListenAddress } from "../../../config/values.ts";
 import { parseAddress } from "../../../dns/address.ts";
-import type { Reach } from "../../../http/pages/directory.ts";
+import type { GatewayAddresses } from "../../../http/pages/directory.ts";
 import type { DnsPort } from "../../../http/setup/facts.ts";
 import { visibilityKey } from "../../../merge/visibility.ts";
 import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
@@ -14,7 +14,7 @@ import type { TlsSource } from "../tls.ts";
  * The addresses of a gateway for its pages and for designated resolvers (RFC 9462). Ports are known once it
  * listens.
  */
-export function createReachability(
+export function createGatewayAddresses(
   config: Pick<ServeConfig, "outsideZones" | "ddr">,
   rules: AccessRules,
   tls: TlsSource | undefined,
@@ -31,12 +31,12 @@ export function createReachability(
     },
     designated: () => designated,
     /** How the clients of a rule reach the gateway: listeners that answer them the same. */
-    of: ({ visibility }: AccessRule): Reach => {
+    of: ({ visibility }: AccessRule): GatewayAddresses => {
       const same = places.filter(({ rule: name }) => {
         const rule = name === undefined ? rules.public : rules.of(name);
         return rule !== undefined && visibilityKey(rule.visibility) === visibilityKey(visibility);
       });
-      return reachOf(config, same, tls?.selfSignedFile === undefined ? undefined : tls.tls.cert);
+      return gatewayAddresses(config, same, tls?.selfSignedFile === undefined ? undefined : tls.tls.cert);
     },
   };
 }
@@ -45,11 +45,11 @@ export function createReachability(
  * How clients outside every cluster reach the gateway, for its pages.
  * @param certificate the self-signed certificate in PEM; undefined if there is none
  */
-export function reachOf(
+export function gatewayAddresses(
   { outsideZones, ddr }: Pick<ServeConfig, "outsideZones" | "ddr">,
   places: readonly ListeningPlace[],
   certificate: string | undefined,
-): Reach {
+): GatewayAddresses {
   return {
     outside: outsideZones,
     certificate,

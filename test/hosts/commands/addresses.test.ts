@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { reachOf } from "../../../src/hosts/node/gateway/reach.ts";
+import { gatewayAddresses } from "../../../src/hosts/node/gateway/addresses.ts";
 import type { ListeningPlace } from "../../../src/hosts/node/listeners/listeners.ts";
 
 const config = { outsideZones: "refuse" as const, ddr: { addresses: ["192.0.2.1"] } };
@@ -10,7 +10,14 @@ const place = (kind: "dns" | "dot", address: string, view?: string): ListeningPl
   view,
 });
 
-it.each<[string, ListeningPlace[], ReturnType<typeof reachOf>["dns"], ReturnType<typeof reachOf>["dot"]]>([
+it.each<
+  [
+    string,
+    ListeningPlace[],
+    ReturnType<typeof gatewayAddresses>["dns"],
+    ReturnType<typeof gatewayAddresses>["dot"],
+  ]
+>([
   ["nothing", [], undefined, undefined],
   ["one address", [place("dns", "127.0.0.1:5353")], { address: "127.0.0.1", port: 5353 }, undefined],
   ["localhost", [place("dns", "localhost:5353")], { address: "127.0.0.1", port: 5353 }, undefined],
@@ -27,7 +34,7 @@ it.each<[string, ListeningPlace[], ReturnType<typeof reachOf>["dns"], ReturnType
     { address: "127.0.0.1", port: 8853 },
   ],
 ])("shows listeners on the pages: %s", (_, places, dns, dot) => {
-  expect(reachOf(config as never, places, "PEM")).toEqual({
+  expect(gatewayAddresses(config as never, places, "PEM")).toEqual({
     outside: "refuse",
     certificate: "PEM",
     addresses: ["192.0.2.1"],
