@@ -93,7 +93,7 @@ export function compileSnapshots(
   };
   return {
     get services() {
-      return surveyed().services;
+      return surveyed().services!;
     },
     get conflicts() {
       return surveyed().conflicts;

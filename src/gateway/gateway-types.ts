@@ -18,8 +18,9 @@ export interface ClusterStatus extends Omit<ClusterMeta, "uptime" | "instance"> 
   readonly clusterId: string;
   /** Whether its lease runs, and what it pushed is in the answers. */
   readonly live: boolean;
-  readonly exports: number;
-  readonly imports: number;
+  /** Undefined where they are not counted yet, or not on this host. */
+  readonly exports?: number | undefined;
+  readonly imports?: number | undefined;
 }
 
 /** What can be said of what is served, wherever it was compiled. */
@@ -30,7 +31,8 @@ export interface ServingStatus {
   readonly stateHash: string | undefined;
   /** Bytes of compiled keys in memory; for clients that see everything alone, 0 for others. */
   readonly compiledBytes: number;
-  readonly services: number;
+  /** Undefined where they are not counted yet, or not on this host. */
+  readonly services?: number | undefined;
   readonly clusters: readonly ClusterStatus[];
   /**
    * Clusters that may push, and of which nothing is known; absent where that is not known of any. Not part of

@@ -1,19 +1,18 @@
 import { LRUCache } from "lru-cache";
 import { Kind } from "../database/places.ts";
-import { entryValue, exportersOf, type Reader } from "../database/reader.ts";
+import type { Reader } from "../database/reader.ts";
 import type { ClusterRow } from "../database/schema.ts";
 import type { MergeOptions } from "../merge/merge-key.ts";
 import { namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../merge/visible.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
-import { DatabaseEntries } from "../names/database-entries.ts";
+import { DatabaseEntries, type EntryCounts } from "../names/database-entries.ts";
 import { type KeptUnit, KeyWorld, type LargeKey, NO_UNIT, type UnitCache } from "../names/key-world.ts";
-import type { ImportedService } from "../snapshot/schema.ts";
 import type { Steps } from "../zone/steps.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
 import type { Turns } from "./clock.ts";
-import { type ScopeFollower, Survey } from "./survey.ts";
+import { HeldCounts, type ScopeFollower, Survey } from "./survey.ts";
 
 /** With what names are compiled. */
 export interface NameSettings {
@@ -31,14 +30,14 @@ export interface NameSettings {
 export class KeyedScope {
   readonly filter: EntryFilter | undefined;
   readonly survey: Survey;
+  /** Where services are hidden. */
+  readonly #counts: HeldCounts | undefined;
   readonly #followers: ScopeFollower[];
   readonly #reader: Reader;
   readonly #settings: NameSettings;
   readonly #current: () => KeyWorld | undefined;
   readonly #units: KeyedUnits;
   readonly #turns: Turns;
-  /** By cluster: see `counts`. */
-  readonly #counts = new Map<string, { readonly exports: number; readonly imports: number }>();
   #world: KeyWorld | undefined;
   #entries: DatabaseEntries | undefined;
 
@@ -54,9 +53,13 @@ export class KeyedScope {
     current: () => KeyWorld | undefined,
     turns: Turns,
   ) {
-    this.survey = new Survey(current);
-    this.#followers = [this.survey];
     this.filter = createEntryFilter(visibility);
+    if (this.filter?.hidesNoService === false) {
+      const entries = () => this.#entries ?? new DatabaseEntries(reader, [], this.filter);
+      this.#counts = new HeldCounts(entries, this.filter.hidesImports);
+    }
+    this.survey = new Survey(current, this.#counts);
+    this.#followers = [this.survey, ...(this.#counts === undefined ? [] : [this.#counts])];
     this.#reader = reader;
     this.#settings = settings;
     this.#current = current;
@@ -104,34 +107,18 @@ export class KeyedScope {
     return this.#units.bytes;
   }
 
-  /** How many exports and imports of a cluster exist in the scope. */
-  counts({ id, totals }: ClusterRow): { readonly exports: number; readonly imports: number } {
-    const { filter } = this;
-    if (filter === undefined || filter.hidesNoService)
-      return { exports: totals.exports, imports: totals.imports };
-    const known = this.#counts.get(id);
-    if (known !== undefined) return known;
-    const counts = { exports: 0, imports: 0 };
-    for (const { name, texts } of this.#reader.all(id, Kind.export))
-      if (texts[0] !== "" && filter.hasNamespace(namespaceOf(name))) counts.exports++;
-    for (const row of this.#reader.all(id, Kind.import)) {
-      // Nor do those count that the cluster's own worker made.
-      if (row.texts[0] === "" || row.reported === null) continue;
-      const isExported = () =>
-        exportersOf(this.#reader, row.name).includes(id) || this.#entries?.isExported(row.name) === true;
-      if (filter.imported(row.name, entryValue(row) as ImportedService, isExported) !== undefined)
-        counts.imports++;
-    }
-    this.#counts.set(id, counts);
-    return counts;
+  /**
+   * How many exports and imports of a cluster exist in the scope. Where some are hidden a survey counts them:
+   * undefined until it has.
+   */
+  counts({ id, totals }: ClusterRow): EntryCounts | undefined {
+    const { exports, imports } = totals;
+    return this.#counts === undefined ? { exports, imports } : this.#counts.of(id);
   }
 
   /** Takes over a change of some keys of a cluster. */
   changed(cluster: string, keys: readonly string[]): void {
     if (!this.has(cluster)) return;
-    // Where imports are hidden, those of others may rest on what this cluster exports.
-    if (this.filter?.hidesImports === true) this.#counts.clear();
-    else this.#counts.delete(cluster);
     if (keys.includes("")) this.#world = undefined;
     if (keys.some((key) => key.endsWith("/"))) this.#entries?.namespacesChanged();
     this.#units.changed(cluster, keys);
@@ -141,7 +128,6 @@ export class KeyedScope {
   /** Takes over that a cluster came, went, or changed in any of its keys. */
   clusterChanged(cluster: string): void {
     if (!this.has(cluster)) return;
-    this.#counts.clear();
     this.#world = undefined;
     this.#units.clusterChanged(cluster);
     for (const follower of this.#followers) follower.clusterChanged(cluster);

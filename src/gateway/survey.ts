@@ -1,6 +1,7 @@
 import { claimBucket, hexOf, Kind } from "../database/places.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { compareFindings, compareKeys, distinctFindings, namespaceOf } from "../merge/order.ts";
+import type { DatabaseEntries, EntryCounts } from "../names/database-entries.ts";
 import type { KeyWorld } from "../names/key-world.ts";
 import { reverseLosses } from "../names/reverse-losses.ts";
 import type { Objections } from "../names/services.ts";
@@ -28,11 +29,12 @@ const KEYS_AT_ONCE = 256;
 const OWN_KINDS: readonly Kind[] = [Kind.service, Kind.pods, Kind.findings];
 
 /**
- * Conflicts, findings and the number of services of one scope. It holds what there is to object to, and the
- * keys of services; it learns which keys changed, and looks at them when somebody needs the lists.
+ * Conflicts, findings and numbers of one scope. It holds what there is to object to, and the keys of
+ * services; it learns which keys changed, and looks at them when somebody needs the lists.
  */
 export class Survey implements Objections, ScopeFollower {
   readonly #world: () => KeyWorld | undefined;
+  readonly #counts: HeldCounts | undefined;
   /** By `idOf` of the key of the namespace, which is empty for all. */
   readonly #spreads = new Map<string, Spread>();
   /** What is to be looked at, by `idOf`. */
@@ -48,11 +50,16 @@ export class Survey implements Objections, ScopeFollower {
   #hasLists = false;
   #conflicts: readonly Conflict[] = [];
   #findings: readonly ClusterFinding[] = [];
+  #serviceCount: number | undefined;
   #run: Promise<void> | undefined;
 
-  /** @param world what is answered from now; undefined while nothing is */
-  constructor(world: () => KeyWorld | undefined) {
+  /**
+   * @param world what is answered from now; undefined while nothing is
+   * @param counts where the scope hides services: what counts those that it does not
+   */
+  constructor(world: () => KeyWorld | undefined, counts?: HeldCounts) {
     this.#world = world;
+    this.#counts = counts;
   }
 
   /** As of the last `refresh`: by service. */
@@ -73,9 +80,9 @@ export class Survey implements Objections, ScopeFollower {
     return [...this.#services].sort(compareKeys);
   }
 
-  /** As of the last `refresh`. */
-  get services(): number {
-    return this.#services.size;
+  /** How many there are, as of the last `refresh`; undefined before the first. */
+  get services(): number | undefined {
+    return this.#serviceCount;
   }
 
   /** Takes over a change of some keys of a cluster, as the log names them. */
@@ -136,7 +143,11 @@ export class Survey implements Objections, ScopeFollower {
 
   /** The same in steps. */
   *update(): Steps {
-    const first = this.#world();
+    let first = this.#world();
+    if (this.#counts !== undefined) {
+      yield* this.#counts.update();
+      first = this.#world();
+    }
     if (first === undefined) return;
     if (!this.#hasBegun) {
       this.#hasBegun = true;
@@ -157,6 +168,7 @@ export class Survey implements Objections, ScopeFollower {
   }
 
   get #isUpToDate(): boolean {
+    if (this.#counts?.isRight === false) return false;
     if (this.#world() === undefined) return true;
     const isPending = this.#spreads.size + this.#pending.size > 0 || this.#contested.isPending;
     return this.#hasBegun && this.#isListed && !isPending && !this.#isLooking;
@@ -216,6 +228,7 @@ export class Survey implements Objections, ScopeFollower {
     const findings = [...context.findings, ...all, ...this.#contested.findings()];
     this.#findings = distinctFindings(yield* sortInSteps(findings, compareFindings));
     this.#hasLists = true;
+    this.#serviceCount = this.#services.size;
     this.#conflicts = byKey.flatMap(({ conflicts }) => conflicts);
   }
 }
@@ -376,6 +389,56 @@ class ContestedServices {
     }
     if (keys.size === 0) this.#contesting.delete(bucket);
     else this.#contesting.set(bucket, keys);
+  }
+}
+
+/** How many exports and imports of each cluster exist in a scope that hides some. */
+export class HeldCounts implements ScopeFollower {
+  readonly #entries: () => DatabaseEntries;
+  readonly #hidesImports: boolean;
+  readonly #counts = new Map<string, EntryCounts>();
+  isRight = false;
+
+  /** @param entries those of the scope now @param hidesImports see `EntryFilter` */
+  constructor(entries: () => DatabaseEntries, hidesImports: boolean) {
+    this.#entries = entries;
+    this.#hidesImports = hidesImports;
+  }
+
+  /** As of now; undefined where they are to be counted again. */
+  of(clusterId: string): EntryCounts | undefined {
+    return this.#counts.get(clusterId);
+  }
+
+  changed(cluster: string): void {
+    // Where imports are hidden, those of others may rest on what this cluster exports.
+    if (this.#hidesImports) this.#counts.clear();
+    else this.#counts.delete(cluster);
+    this.isRight = false;
+  }
+
+  clusterChanged(): void {
+    this.everythingChanged();
+  }
+
+  everythingChanged(): void {
+    this.#counts.clear();
+    this.isRight = false;
+  }
+
+  /** Counts what is to be counted, in steps. */
+  *update(): Steps {
+    while (!this.isRight) {
+      this.isRight = true;
+      const entries = this.#entries();
+      for (const clusterId of entries.heldClusters()) {
+        if (this.#counts.has(clusterId)) continue;
+        const counts = yield* entries.countsOf(clusterId);
+        // What changed meanwhile may be one of these.
+        if (!this.isRight) break;
+        this.#counts.set(clusterId, counts);
+      }
+    }
   }
 }
 

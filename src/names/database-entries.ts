@@ -35,6 +35,14 @@ import {
 } from "./entries.ts";
 import { withFirstOrders } from "./reverse-names.ts";
 
+/** How much of a cluster exists in a scope. */
+export interface EntryCounts {
+  readonly exports: number;
+  readonly imports: number;
+}
+
+/** Rows that are counted in one step: an import that may be hidden takes some 25 µs. */
+const ROWS_AT_ONCE = 16;
 /** Namespaces of clusters of which the answer is kept. */
 const MOST_NAMESPACES = 16_384;
 
@@ -76,13 +84,34 @@ export class DatabaseEntries {
     });
   }
 
-  /** Clusters whose lease expired. */
-  lapsedClusters(): readonly string[] {
+  /** How many exports and imports of a cluster exist in the scope, in steps. */
+  *countsOf(clusterId: string): Steps<EntryCounts> {
+    const filter = this.#filter;
+    const counts = { exports: 0, imports: 0 };
+    let looked = 0;
+    for (const kind of [Kind.export, Kind.import])
+      for (const row of this.#rows.all(clusterId, kind)) {
+        if (++looked % ROWS_AT_ONCE === 0) yield;
+        const { name: key, texts, reported } = row;
+        if (texts[0] === "" || filter?.hasNamespace(namespaceOf(key)) === false) continue;
+        if (kind === Kind.export) counts.exports++;
+        // Nor do those count that the cluster's own worker made.
+        else if (reported !== null && (filter === undefined || this.#seenImport(row, filter)))
+          counts.imports++;
+      }
+    return counts;
+  }
+
+  /** Clusters that are live, or whose lease expired. */
+  heldClusters(): readonly string[] {
     return this.#rows
       .clusters()
-      .flatMap(({ id, state }) =>
-        (state === "live" || state === "expired") && !this.#live.has(id) && this.#has(id) ? id : [],
-      );
+      .flatMap(({ id, state }) => ((state === "live" || state === "expired") && this.#has(id) ? id : []));
+  }
+
+  /** Clusters whose lease expired. */
+  lapsedClusters(): readonly string[] {
+    return this.heldClusters().filter((id) => !this.#live.has(id));
   }
 
   /**
@@ -315,6 +344,12 @@ export class DatabaseEntries {
   /** Characters of what clusters report under a key, about: of what they cost to merge. */
   charactersOf(key: string): number {
     return this.#rows.charactersOf(key);
+  }
+
+  #seenImport(row: EntryRow, filter: EntryFilter): ImportedService | undefined {
+    const { cluster, name } = row;
+    const isExported = () => exportersOf(this.#rows, name).includes(cluster) || this.isExported(name);
+    return filter.imported(name, entryValue(row) as ImportedService, isExported);
   }
 
   #contribution(

@@ -19,8 +19,8 @@ export const ClusterState = z.object({
   live: z
     .boolean()
     .meta({ description: "False when the lease expired: nothing of the cluster is answered." }),
-  exports: z.int(),
-  imports: z.int(),
+  exports: z.int().optional(),
+  imports: z.int().optional(),
   ...HeldReport.shape,
 });
 
@@ -61,7 +61,7 @@ export const TransferStateResponse = z.object({
     ready: z.boolean().meta({ description: "False while names can neither be answered nor denied." }),
     stateHash: z.string().max(64).optional().meta({ description: "Equal where all entries are equal." }),
     compiledBytes: z.int().min(0),
-    services: z.int().min(0),
+    services: z.int().min(0).optional(),
     clusters: z.array(ClusterState),
     behindSince: time.optional().meta({
       description: "Since when a change waits that the primary's answers should have: answers are stale.",

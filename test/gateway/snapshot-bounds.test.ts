@@ -173,6 +173,7 @@ describe("imports that the cluster's own worker made, one for each service that 
     expect(gateway.totalsOf("west")!.imports).toBe(2);
     await putSnapshot(gateway, { ...base, imports: { ...made(4), ...theirs } });
     expect(gateway.totalsOf("west")!.imports).toBe(2);
+    await gateway.within(inA).survey();
     for (const scope of [gateway.everything, gateway.within(inA)])
       expect(scope.status().clusters).toMatchObject([{ imports: 2 }]);
     const third = { ...base, imports: { ...theirs, "a/d": imported([]) } };

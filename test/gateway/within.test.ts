@@ -58,6 +58,7 @@ describe("the status of a scope", () => {
       clock.stall(10_000 + after);
       events.length = 0;
       const other = open();
+      await other.within(SHOP).survey();
       expect(other.everything.status().clusters[1]).toMatchObject({ clusterId: "west", live, exports: 2 });
       expect(other.within(SHOP).status().clusters[1]).toMatchObject({ clusterId: "west", live, exports: 1 });
       expect(events.some(({ event }) => event === "lease-expired")).toBe(!live);

@@ -56,14 +56,14 @@ export function statusLines(
   const live = clusters.filter((cluster) => cluster.live).length;
   const { stdout } = process;
   const state = ready ? coloured("green", "ready", stdout) : coloured("red", "not ready", stdout);
-  const first = `${state}: ${live} of ${counted(clusters.length + neverSeen.length, "cluster")} live, ${counted(services, "service")}`;
+  const first = `${state}: ${live} of ${counted(clusters.length + neverSeen.length, "cluster")} live, ${services === null ? "services not counted yet" : counted(services, "service")}`;
   const rows = clusters.map((cluster) => [
     cluster.clusterId,
     [cluster.live ? "live" : "withdrawn", ...cluster.degraded].join(", "),
     `${cluster.lastSeenSeconds} s ago`,
     cluster.live ? `in ${cluster.expiresInSeconds} s` : "-",
-    String(cluster.exports),
-    String(cluster.imports),
+    String(cluster.exports ?? "-"),
+    String(cluster.imports ?? "-"),
   ]);
   for (const clusterId of neverSeen) rows.push([clusterId, "never seen", "-", "-", "-", "-"]);
   const header = ["CLUSTER", "STATE", "LAST SEEN", "LEASE EXPIRES", "EXPORTS", "IMPORTS"];

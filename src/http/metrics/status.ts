@@ -33,8 +33,11 @@ export function mountHealthRoutes(
   app.get("/status", async (c) => {
     const answers = c.env?.answers;
     if (answers === undefined) return c.notFound();
-    const objections = await answers.listed()?.merged?.survey();
-    return jsonResponse(200, statusReport(answers.gateway.status(), objections, clock()));
+    const listed = answers.listed();
+    const objections = await listed?.merged?.survey();
+    const status = answers.gateway.status();
+    const { services = (await listed?.services?.(ALL))?.total } = status;
+    return jsonResponse(200, statusReport({ ...status, services }, objections, clock()));
   });
   app.get("/metrics", async (c) => {
     const metrics = c.env?.answers?.metrics;
@@ -61,6 +64,9 @@ function whyNotReady({ clusters, transferError }: ServingStatus, counted: string
     ? "no cluster has pushed a snapshot yet"
     : `${counted}: every lease has expired`;
 }
+
+/** The number of all services. */
+const ALL = { words: [], view: undefined, offset: 0, most: 0 };
 
 /** The most clusters that the line names. */
 const MOST_NAMED = 5;
@@ -105,13 +111,13 @@ export function statusReport(
     position: status.position,
     stateHash: status.position === undefined ? undefined : status.stateHash,
     stale: describeStale(status, now),
-    services: status.services,
+    services: status.services ?? null,
     clusters: status.clusters.map(
       ({ clusterId, live, renewedAt, expiresAt, exports, imports, degraded }) => ({
         clusterId,
         live,
-        exports,
-        imports,
+        exports: exports ?? null,
+        imports: imports ?? null,
         lastSeenSeconds: wholeSeconds(now - renewedAt),
         expiresInSeconds: live ? wholeSeconds(expiresAt - now) : 0,
         degraded: describeDegraded({ degraded }, now),

@@ -116,6 +116,8 @@ const listOf = <Entry extends z.ZodType>(entry: Entry) =>
     .nullable()
     .meta({ description: "Null on hosts that do not know them." });
 
+const numberOf = count.nullable().meta({ description: "Null where they are not counted yet." });
+
 /** `/status`. */
 export const StatusReport = z.object({
   ready: z.boolean().meta({ description: "Whether queries get answers." }),
@@ -126,15 +128,15 @@ export const StatusReport = z.object({
     .optional()
     .meta({ description: "The hash of what is served: equal at equal positions of a log." }),
   stale: z.array(text).meta({ description: "Why answers say that they are stale." }),
-  services: count,
+  services: numberOf,
   clusters: z.array(
     z.object({
       clusterId: text,
       live: z.boolean(),
       lastSeenSeconds: seconds,
       expiresInSeconds: seconds,
-      exports: count,
-      imports: count,
+      exports: numberOf,
+      imports: numberOf,
       degraded: z.array(text).meta({
         description:
           "What keeps its worker from reading all of the cluster: `API server unreachable for 4 min`.",

@@ -256,6 +256,7 @@ export async function clusterPage(
   clusterId: string,
   url: URL,
 ): Promise<Page> {
+  await directory.count(gateway.status());
   const cluster = byNeed(gateway.status()).find((one) => one.clusterId === clusterId);
   if (cluster === undefined) return notFoundPage("no cluster with this id has pushed to this gateway");
   const range = pageOf(url);

@@ -2,6 +2,7 @@ import { Kind } from "../../database/places.ts";
 import { NOT_READY } from "../../explain/explanation.ts";
 import type { ServiceExplainer } from "../../explain/service.ts";
 import type { Turns } from "../../gateway/clock.ts";
+import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ScopedGateway } from "../../gateway/scoped-gateway.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
@@ -144,6 +145,11 @@ export function createDirectory(listed: () => Listed | undefined) {
       const read = (served: Pick<Listed, "world"> | undefined) =>
         served && serviceAt(served.world, `${namespace}/${name}`, view);
       return now?.merged === undefined ? read(now) : now.merged.withNames(read);
+    },
+    /** Counts the exports and imports that a status lacks, unless that takes too long. */
+    async count({ clusters }: ServingStatus): Promise<void> {
+      const merged = clusters.some(({ live, exports }) => live && exports === undefined) && listed()?.merged;
+      if (merged) await merged.survey();
     },
     /** What a cluster exports, by name. */
     async cluster(clusterId: string, range: ListRange): Promise<ClusterExports | Missing> {

@@ -62,8 +62,9 @@ function searchWords(search: string, zone: string): readonly string[] {
 }
 
 /** `/clusters`: each cluster with the age of its snapshot and its lease. */
-export function clustersPage({ gateway, clock }: PageParts, url: URL): Page {
+export async function clustersPage({ gateway, directory, clock }: PageParts, url: URL): Promise<Page> {
   const range = pageOf(url);
+  await directory.count(gateway.status());
   const status = gateway.status();
   const now = clock();
   const all = byNeed(status);
@@ -150,7 +151,11 @@ export function clusterFacts(cluster: ClusterStatus | UnseenCluster, now: number
 <dt>Last seen</dt><dd>${duration(now - renewedAt)} ago</dd>
 <dt>Lease</dt><dd>${expiresAt > now ? `${duration(expiresAt - now)} left, unless the worker renews it` : `expired ${duration(now - expiresAt)} ago`}</dd>
 <dt>Snapshot</dt><dd>${duration(now - pushedAt)} old</dd>
-<dt>Reports</dt><dd>${counted(exports, "export")}, ${counted(imports, "import")}</dd>
+${
+  exports === undefined || imports === undefined
+    ? ""
+    : html`<dt>Reports</dt><dd>${counted(exports, "export")}, ${counted(imports, "import")}</dd>`
+}
 </dl>`;
 }
 

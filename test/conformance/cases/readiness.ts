@@ -78,6 +78,12 @@ export const readyCases: readonly HttpCase[] = [
     path: "/readyz",
     expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of " },
   },
+  {
+    section: "docs/reference/http-api.md (Status)",
+    title: "the status has the number of services",
+    path: "/status",
+    expected: { status: 200, jsonWith: { ready: true, services: 3 } },
+  },
   ...getOnlyCases("/healthz"),
   ...getOnlyCases("/readyz"),
 ];

@@ -22,12 +22,19 @@ async function openScoped() {
   return { clock, push, scoped: gateway.within(visibility) };
 }
 
-it("a change of one cluster has only its own exports and imports counted again", async () => {
+it("exports and imports are counted for surveys, in turns, and after a change of one cluster only its own", async () => {
   const { push, scoped } = await openScoped();
-  expect(scoped.status().clusters).toMatchObject([{ exports: 1 }, { exports: 1 }]);
-  await push("east", 2);
   const reads = vi.spyOn(Reader.prototype, "all");
-  expect(scoped.status().clusters).toMatchObject([{ exports: 1 }, { exports: 1 }]);
+  const counted = () => scoped.status().clusters.map(({ exports }) => exports);
+  expect(counted()).toEqual([undefined, undefined]);
+  expect(reads).not.toHaveBeenCalled();
+  await scoped.survey();
+  expect(counted()).toEqual([1, 1]);
+  await push("east", 2);
+  reads.mockClear();
+  expect(counted()).toEqual([undefined, 1]);
+  await scoped.survey();
+  expect(counted()).toEqual([1, 1]);
   expect(new Set(reads.mock.calls.map(([cluster]) => cluster))).toEqual(new Set(["east"]));
 });
 
