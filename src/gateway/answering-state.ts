@@ -7,7 +7,7 @@ import { checkVisibility, type Visibility, visibilityKey, withoutView } from "..
 import { type KeptUnit, LargeKey } from "../names/key-world.ts";
 import type { Leases } from "../resolve/record-writer.ts";
 import { OTHER_INSTANCE } from "../snapshot/report.ts";
-import { type Clock, Turns, unixTime } from "./clock.ts";
+import { atMost, type Clock, Turns, unixTime } from "./clock.ts";
 import { type ClusterStatus, neverSeen, type ServingStatus } from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
 import { type Contention, contentionFinding, LeaseTables, resumed } from "./leases.ts";
@@ -319,7 +319,10 @@ export class AnsweringState {
 
   async #survey(scope: KeyedScope, isEverything: boolean): Promise<Surveyed | undefined> {
     const { clock, turns = new Turns(clock), contentionOf } = this.#parts;
-    const survey = await scope.survey.within(MOST_SURVEY, turns, clock);
+    const [survey] = await Promise.all([
+      scope.survey.within(MOST_SURVEY, turns, clock),
+      atMost(MOST_SURVEY, clock, scope.count()),
+    ]);
     if (survey === undefined || !isEverything) return survey;
     const contested = [...this.#live].flatMap(([id, { instance }]) => {
       const contention = contentionOf?.(id);

@@ -33,6 +33,18 @@ export function unixTime(clock: Pick<Clock, "wallOffset">, at: number): number {
   return at + (clock.wallOffset?.() ?? 0);
 }
 
+/** Waits for something, but not longer. @throws what it rejects with in this time */
+export async function atMost(
+  milliseconds: number,
+  clock: Pick<Clock, "setTimer">,
+  awaited: Promise<unknown>,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stop = clock.setTimer(milliseconds, resolve);
+  awaited.then(() => resolve(), reject);
+  await promise.finally(stop);
+}
+
 /** A turn of the event loop: `setImmediate` where the host has it, since a timer waits for at least 1 ms. */
 function nextTurn(run: () => void): void {
   if (typeof setImmediate === "function") setImmediate(run);

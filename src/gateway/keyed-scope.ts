@@ -12,7 +12,8 @@ import { type KeptUnit, KeyWorld, type LargeKey, NO_UNIT, type UnitCache } from 
 import type { Steps } from "../zone/steps.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
 import type { Turns } from "./clock.ts";
-import { HeldCounts, type ScopeFollower, Survey } from "./survey.ts";
+import { HeldCounts } from "./held-counts.ts";
+import { type ScopeFollower, Survey } from "./survey.ts";
 
 /** With what names are compiled. */
 export interface NameSettings {
@@ -58,7 +59,7 @@ export class KeyedScope {
       const entries = () => this.#entries ?? new DatabaseEntries(reader, [], this.filter);
       this.#counts = new HeldCounts(entries, this.filter.hidesImports);
     }
-    this.survey = new Survey(current, this.#counts);
+    this.survey = new Survey(current);
     this.#followers = [this.survey, ...(this.#counts === undefined ? [] : [this.#counts])];
     this.#reader = reader;
     this.#settings = settings;
@@ -91,6 +92,12 @@ export class KeyedScope {
     return this.filter?.hasCluster(cluster) !== false;
   }
 
+  /** Has `counts` know what it does not yet, in turns with other work. */
+  async count(): Promise<void> {
+    this.#current();
+    await this.#counts?.count(this.#turns);
+  }
+
   /** What is answered from. @param live ids of the live clusters @param serial of the SOA record */
   world(live: Iterable<string>, serial: number): KeyWorld {
     if (this.#world === undefined) {
@@ -108,8 +115,8 @@ export class KeyedScope {
   }
 
   /**
-   * How many exports and imports of a cluster exist in the scope. Where some are hidden a survey counts them:
-   * undefined until it has.
+   * How many exports and imports of a cluster exist in the scope. Where some are hidden: undefined until they
+   * are counted.
    */
   counts({ id, totals }: ClusterRow): EntryCounts | undefined {
     const { exports, imports } = totals;

@@ -1,13 +1,12 @@
 import { claimBucket, hexOf, Kind } from "../database/places.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { compareFindings, compareKeys, distinctFindings, namespaceOf } from "../merge/order.ts";
-import type { DatabaseEntries, EntryCounts } from "../names/database-entries.ts";
 import type { KeyWorld } from "../names/key-world.ts";
 import { reverseLosses } from "../names/reverse-losses.ts";
 import type { Objections } from "../names/services.ts";
 import { findingsInPods, findingsInZone, objectionsToService } from "../names/services.ts";
 import { finish, type Steps } from "../zone/steps.ts";
-import type { Clock, Turns } from "./clock.ts";
+import { atMost, type Clock, type Turns } from "./clock.ts";
 
 /** What is looked at in one step: a service of the clusterset, or what one cluster has under a key. */
 interface Subject {
@@ -34,7 +33,6 @@ const OWN_KINDS: readonly Kind[] = [Kind.service, Kind.pods, Kind.findings];
  */
 export class Survey implements Objections, ScopeFollower {
   readonly #world: () => KeyWorld | undefined;
-  readonly #counts: HeldCounts | undefined;
   /** By `idOf` of the key of the namespace, which is empty for all. */
   readonly #spreads = new Map<string, Spread>();
   /** What is to be looked at, by `idOf`. */
@@ -53,13 +51,9 @@ export class Survey implements Objections, ScopeFollower {
   #serviceCount: number | undefined;
   #run: Promise<void> | undefined;
 
-  /**
-   * @param world what is answered from now; undefined while nothing is
-   * @param counts where the scope hides services: what counts those that it does not
-   */
-  constructor(world: () => KeyWorld | undefined, counts?: HeldCounts) {
+  /** @param world what is answered from now; undefined while nothing is */
+  constructor(world: () => KeyWorld | undefined) {
     this.#world = world;
-    this.#counts = counts;
   }
 
   /** As of the last `refresh`: by service. */
@@ -132,22 +126,13 @@ export class Survey implements Objections, ScopeFollower {
    * @param most milliseconds
    */
   async within(most: number, turns: Turns, clock: Pick<Clock, "setTimer">): Promise<this | undefined> {
-    if (!this.#isUpToDate) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const stop = clock.setTimer(most, resolve);
-      this.refresh(turns).then(resolve, reject);
-      await promise.finally(stop);
-    }
+    if (!this.#isUpToDate) await atMost(most, clock, this.refresh(turns));
     return this.#hasLists || this.#world() === undefined ? this : undefined;
   }
 
   /** The same in steps. */
   *update(): Steps {
-    let first = this.#world();
-    if (this.#counts !== undefined) {
-      yield* this.#counts.update();
-      first = this.#world();
-    }
+    const first = this.#world();
     if (first === undefined) return;
     if (!this.#hasBegun) {
       this.#hasBegun = true;
@@ -168,7 +153,6 @@ export class Survey implements Objections, ScopeFollower {
   }
 
   get #isUpToDate(): boolean {
-    if (this.#counts?.isRight === false) return false;
     if (this.#world() === undefined) return true;
     const isPending = this.#spreads.size + this.#pending.size > 0 || this.#contested.isPending;
     return this.#hasBegun && this.#isListed && !isPending && !this.#isLooking;
@@ -389,56 +373,6 @@ class ContestedServices {
     }
     if (keys.size === 0) this.#contesting.delete(bucket);
     else this.#contesting.set(bucket, keys);
-  }
-}
-
-/** How many exports and imports of each cluster exist in a scope that hides some. */
-export class HeldCounts implements ScopeFollower {
-  readonly #entries: () => DatabaseEntries;
-  readonly #hidesImports: boolean;
-  readonly #counts = new Map<string, EntryCounts>();
-  isRight = false;
-
-  /** @param entries those of the scope now @param hidesImports see `EntryFilter` */
-  constructor(entries: () => DatabaseEntries, hidesImports: boolean) {
-    this.#entries = entries;
-    this.#hidesImports = hidesImports;
-  }
-
-  /** As of now; undefined where they are to be counted again. */
-  of(clusterId: string): EntryCounts | undefined {
-    return this.#counts.get(clusterId);
-  }
-
-  changed(cluster: string): void {
-    // Where imports are hidden, those of others may rest on what this cluster exports.
-    if (this.#hidesImports) this.#counts.clear();
-    else this.#counts.delete(cluster);
-    this.isRight = false;
-  }
-
-  clusterChanged(): void {
-    this.everythingChanged();
-  }
-
-  everythingChanged(): void {
-    this.#counts.clear();
-    this.isRight = false;
-  }
-
-  /** Counts what is to be counted, in steps. */
-  *update(): Steps {
-    while (!this.isRight) {
-      this.isRight = true;
-      const entries = this.#entries();
-      for (const clusterId of entries.heldClusters()) {
-        if (this.#counts.has(clusterId)) continue;
-        const counts = yield* entries.countsOf(clusterId);
-        // What changed meanwhile may be one of these.
-        if (!this.isRight) break;
-        this.#counts.set(clusterId, counts);
-      }
-    }
   }
 }
 

@@ -269,9 +269,9 @@ export class DatabaseEntries {
           yield key;
   }
 
-  /** Whether a live cluster of the scope exports a service, in a namespace that it has. */
-  isExported(key: string): boolean {
-    return exportersOf(this.#rows, key).some((id) => this.#live.has(id) && this.#has(id));
+  /** Whether a live cluster of the scope, or this one, exports a service, in a namespace that it has. */
+  isExported(key: string, own?: string): boolean {
+    return exportersOf(this.#rows, key).some((id) => id === own || (this.#live.has(id) && this.#has(id)));
   }
 
   #isReported(key: string): boolean {
@@ -348,8 +348,7 @@ export class DatabaseEntries {
 
   #seenImport(row: EntryRow, filter: EntryFilter): ImportedService | undefined {
     const { cluster, name } = row;
-    const isExported = () => exportersOf(this.#rows, name).includes(cluster) || this.isExported(name);
-    return filter.imported(name, entryValue(row) as ImportedService, isExported);
+    return filter.imported(name, entryValue(row) as ImportedService, () => this.isExported(name, cluster));
   }
 
   #contribution(
