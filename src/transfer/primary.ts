@@ -318,8 +318,9 @@ class ScopeRows {
     const [from, to] = [prefix === "" ? "-" : prefix, `${prefix}\x7f`];
     const all = this.#reader.namespacesFrom(from, to, MOST_NAMES + 1);
     if (all.length > MOST_NAMES) return split(all[0]!, namespaceOf(this.#reader.lastKey(from, to)!));
+    const isAnywhere = this.#hidesClusters ? this.#inClusters() : () => true;
     const names = all.filter(
-      (namespace) => isKeyLabel(namespace) && this.#hasNamespace(namespace) && this.#isAnywhere(namespace),
+      (namespace) => isKeyLabel(namespace) && this.#hasNamespace(namespace) && isAnywhere(namespace),
     );
     return { names };
   }
@@ -360,10 +361,10 @@ class ScopeRows {
     return this.#filter?.hasNamespace(namespace) !== false;
   }
 
-  #isAnywhere(namespace: string): boolean {
-    if (!this.#hidesClusters) return true;
+  /** Whether a cluster of the scope has a namespace. */
+  #inClusters(): (namespace: string) => boolean {
     const clusters = this.#reader.clusters().filter(({ id }) => this.hasCluster(id));
-    return clusters.some(({ id }) => this.#reader.hasAny(id, namespace));
+    return (namespace) => clusters.some(({ id }) => this.#reader.hasAny(id, namespace));
   }
 }
 
