@@ -44,6 +44,8 @@ beforeAll(async () => {
       access: { public: true },
       dns: { listen: [`127.0.0.1:${dnsPort}`] },
       dot: { listen: [`127.0.0.1:${dotPort}`] },
+      // Connections are open, and silent, until files are read again.
+      limits: { requestSeconds: 600 },
       outsideZones: "forward",
       forward: {
         upstreams: [`127.0.0.1:${upstream.port}`],
