@@ -33,7 +33,7 @@ export function unixTime(clock: Pick<Clock, "wallOffset">, at: number): number {
   return at + (clock.wallOffset?.() ?? 0);
 }
 
-/** Waits for something, but not longer. @throws what it rejects with in this time */
+/** Waits for a promise, for so many milliseconds at most. @throws what it rejects with until then */
 export async function atMost(
   milliseconds: number,
   clock: Pick<Clock, "setTimer">,

@@ -92,10 +92,12 @@ export class KeyedScope {
     return this.filter?.hasCluster(cluster) !== false;
   }
 
-  /** Has `counts` know what it does not yet, in turns with other work. */
+  /** Counts what `counts` does not know yet, in turns with other work. */
   async count(): Promise<void> {
+    if (this.#counts === undefined) return;
+    // Clusters that came or went since make other entries.
     this.#current();
-    await this.#counts?.count(this.#turns);
+    await this.#counts.count(this.#turns);
   }
 
   /** What is answered from. @param live ids of the live clusters @param serial of the SOA record */

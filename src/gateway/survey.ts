@@ -28,8 +28,8 @@ const KEYS_AT_ONCE = 256;
 const OWN_KINDS: readonly Kind[] = [Kind.service, Kind.pods, Kind.findings];
 
 /**
- * Conflicts, findings and numbers of one scope. It holds what there is to object to, and the keys of
- * services; it learns which keys changed, and looks at them when somebody needs the lists.
+ * Conflicts, findings and the number of services of one scope. It holds what there is to object to, and the
+ * keys of services; it learns which keys changed, and looks at them when somebody needs the lists.
  */
 export class Survey implements Objections, ScopeFollower {
   readonly #world: () => KeyWorld | undefined;

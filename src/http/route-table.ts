@@ -122,7 +122,11 @@ const ROWS: readonly PathRow[] = [
   { pattern: /^\/healthz$/, admission: "none", urgent: "all", isUnlimited: true },
   { pattern: /^\/readyz$/, admission: "none", urgent: "all" },
   { pattern: /^\/metrics$/, admission: "rule", urgent: "all" },
-  { pattern: /^\/(?:api\/v1\/openapi\.json|login|logout)$/, admission: "none", urgent: "none" },
+  {
+    pattern: new RegExp(`^(?:${DESCRIPTION.replace(".", "\\.")}|/log(?:in|out))$`),
+    admission: "none",
+    urgent: "none",
+  },
   ...[PUSH, TRANSFER, FEDERATIONS].map(
     ({ mount, urgent }): PathRow => ({ pattern: new RegExp(`^${mount}(?:/|$)`), admission: "route", urgent }),
   ),

@@ -41,7 +41,7 @@ export interface EntryCounts {
   readonly imports: number;
 }
 
-/** Rows that are counted in one step: an import that may be hidden takes some 25 µs. */
+/** Rows that are counted in one step: an import that may be hidden takes some 17 µs. */
 const ROWS_AT_ONCE = 16;
 /** Namespaces of clusters of which the answer is kept. */
 const MOST_NAMESPACES = 16_384;
@@ -86,18 +86,16 @@ export class DatabaseEntries {
 
   /** How many exports and imports of a cluster exist in the scope, in steps. */
   *countsOf(clusterId: string): Steps<EntryCounts> {
-    const filter = this.#filter;
     const counts = { exports: 0, imports: 0 };
     let looked = 0;
     for (const kind of [Kind.export, Kind.import])
       for (const row of this.#rows.all(clusterId, kind)) {
         if (++looked % ROWS_AT_ONCE === 0) yield;
         const { name: key, texts, reported } = row;
-        if (texts[0] === "" || filter?.hasNamespace(namespaceOf(key)) === false) continue;
+        if (texts[0] === "" || this.#filter?.hasNamespace(namespaceOf(key)) === false) continue;
         if (kind === Kind.export) counts.exports++;
         // Nor do those count that the cluster's own worker made.
-        else if (reported !== null && (filter === undefined || this.#seenImport(row, filter)))
-          counts.imports++;
+        else if (reported !== null && this.#hasImport(row)) counts.imports++;
       }
     return counts;
   }
@@ -346,9 +344,13 @@ export class DatabaseEntries {
     return this.#rows.charactersOf(key);
   }
 
-  #seenImport(row: EntryRow, filter: EntryFilter): ImportedService | undefined {
+  /** Whether an import exists in the scope. */
+  #hasImport(row: EntryRow): boolean {
+    const filter = this.#filter;
+    if (filter === undefined) return true;
     const { cluster, name } = row;
-    return filter.imported(name, entryValue(row) as ImportedService, () => this.isExported(name, cluster));
+    const isExported = () => this.isExported(name, cluster);
+    return filter.imported(name, entryValue(row) as ImportedService, isExported) !== undefined;
   }
 
   #contribution(

@@ -84,8 +84,7 @@ const inQuery = (name: string, description: string, schema: object = text): Fiel
   description,
   schema,
 });
-/** As a route does it. */
-const does = (
+const operation = (
   summary: string,
   success: Operation["success"],
   rest?: Pick<Operation, "parameters" | "body">,
@@ -112,40 +111,40 @@ const ANSWER = answer({ [JSON_TYPE]: "JsonAnswer", [DNS_JSON]: "JsonAnswer", [DN
 
 /** docs/reference/http-api.md */
 const queries = {
-  "GET /dns-query": does("Answers a DNS query (RFC 8484), or a question in JSON.", ANSWER, {
+  "GET /dns-query": operation("Answers a DNS query (RFC 8484), or a question in JSON.", ANSWER, {
     parameters: [dns, name, ...question, contentType],
   }),
-  "POST /dns-query": does("Answers a DNS query (RFC 8484).", answer({ [DNS_MESSAGE]: "bytes" }), {
+  "POST /dns-query": operation("Answers a DNS query (RFC 8484).", answer({ [DNS_MESSAGE]: "bytes" }), {
     body: { [DNS_MESSAGE]: "bytes" },
   }),
-  "GET /resolve": does("Answers a question in JSON.", ANSWER, {
+  "GET /resolve": operation("Answers a question in JSON.", ANSWER, {
     parameters: [required, ...question, contentType],
   }),
-  "GET /explain": does("Says why a question has its answer.", json("The explanation.", "Explanation"), {
+  "GET /explain": operation("Says why a question has its answer.", json("The explanation.", "Explanation"), {
     parameters: [required, ...question],
   }),
 };
 
 const line = (description: string) => ({ description, content: { "text/plain": "text" as const } });
 const status = {
-  "GET /status": does(
+  "GET /status": operation(
     "Returns clusters, services, conflicts and findings, as far as they exist for the client.",
     json("The status.", "StatusReport"),
   ),
-  "GET /metrics": does("Returns metrics for Prometheus, to clients that see everything.", {
+  "GET /metrics": operation("Returns metrics for Prometheus, to clients that see everything.", {
     200: line("The metrics."),
   }),
 };
 const health = {
-  "GET /healthz": does("Says that the process answers.", {
+  "GET /healthz": operation("Says that the process answers.", {
     200: line("It does."),
     503: line("It answers queries, but has taken no changes for a minute: its main thread stands still."),
   }),
-  "GET /readyz": does("Says whether queries are answered.", {
+  "GET /readyz": operation("Says whether queries are answered.", {
     200: line("They are."),
     503: line("They are not; clients that see everything get the reason."),
   }),
-  [`GET ${DESCRIPTION}`]: does(
+  [`GET ${DESCRIPTION}`]: operation(
     "Returns this document.",
     ok("An OpenAPI 3.1 document.", { [JSON_TYPE]: "text" }),
   ),
@@ -171,28 +170,28 @@ const acknowledged = json("On disk, and in the answers.", "Acknowledgement");
 
 /** docs/reference/push-api.md */
 const push: Readonly<Record<RouteOf<typeof PUSH>, Operation>> = {
-  "PUT /:clusterId/snapshot": does("Replaces everything that is known of the cluster.", acknowledged, {
+  "PUT /:clusterId/snapshot": operation("Replaces everything that is known of the cluster.", acknowledged, {
     parameters: [leaseSeconds, after, instance],
     body: { [NDJSON_TYPE]: "lines" },
   }),
-  "PATCH /:clusterId/snapshot": does("Changes entries of the snapshot.", acknowledged, {
+  "PATCH /:clusterId/snapshot": operation("Changes entries of the snapshot.", acknowledged, {
     parameters: [{ ...base, required: true }, leaseSeconds, instance],
     body: { [NDJSON_TYPE]: "lines" },
   }),
-  "POST /:clusterId/lease": does("Renews the lease: the cluster is alive and unchanged.", acknowledged, {
+  "POST /:clusterId/lease": operation("Renews the lease: the cluster is alive and unchanged.", acknowledged, {
     parameters: [leaseSeconds, instance],
     body: { [JSON_TYPE]: "LeaseRequest" },
   }),
-  "GET /:clusterId": does(
+  "GET /:clusterId": operation(
     "Returns the generation, the lease, conflicts and findings of the cluster.",
     json("The cluster.", "ClusterStatus"),
   ),
-  "GET /:clusterId/desired": does(
+  "GET /:clusterId/desired": operation(
     "Streams what the gateway desires in the cluster: the state, then its changes.",
     ok("Lines until the stream ends.", { [NDJSON_TYPE]: "text" }),
     { parameters: [inQuery("after", "The position from which to resume."), instance] },
   ),
-  "DELETE /:clusterId": does(
+  "DELETE /:clusterId": operation(
     "Removes the cluster from the answers: it leaves on purpose.",
     { 204: { description: "The cluster is unknown, also if it was before." } },
     { parameters: [after, instance] },
@@ -213,13 +212,13 @@ const epoch = inQuery("epoch", "That of the state.");
 const ofKey = [inQuery("namespace", "A label."), inQuery("label", "The label left of it.")];
 
 const part = (summary: string, ...parameters: Field[]) =>
-  does(`${summary} It never changes.`, ok("The part.", { "application/octet-stream": "bytes" }), {
+  operation(`${summary} It never changes.`, ok("The part.", { "application/octet-stream": "bytes" }), {
     parameters: [...parameters, version, epoch, scope],
   });
 
 /** docs/reference/transfer.md */
 const transfer: Readonly<Record<RouteOf<typeof TRANSFER>, Operation>> = {
-  "GET /state": does(
+  "GET /state": operation(
     "Returns what is served: the newest changes, and the leases.",
     json("The state.", "TransferState"),
     { parameters: [scope, nonce] },
@@ -267,14 +266,14 @@ const federation = (description: string) => ({
 
 /** docs/how-to/federation.md */
 const federations: Readonly<Record<RouteOf<typeof FEDERATIONS>, Operation>> = {
-  "GET /": does("Lists the registered federations.", json("All of them.", "Federations")),
-  "POST /:name": does(
+  "GET /": operation("Lists the registered federations.", json("All of them.", "Federations")),
+  "POST /:name": operation(
     "Registers a federation, or changes its name servers.",
     { 200: federation("It was registered before."), 201: federation("It is new.") },
     { body: { [JSON_TYPE]: "StubRequest" } },
   ),
-  "GET /:name": does("Returns a federation.", json("The federation.", "Federation")),
-  "DELETE /:name": does("Removes a federation.", {
+  "GET /:name": operation("Returns a federation.", json("The federation.", "Federation")),
+  "DELETE /:name": operation("Removes a federation.", {
     204: { description: "It is not registered, also if it was not before." },
   }),
 };
