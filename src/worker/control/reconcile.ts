@@ -75,7 +75,7 @@ async function reconcileImport(
   desired: DesiredService,
   wanted: DesiredImport,
 ): Promise<void> {
-  const { objects, version, foreign } = context;
+  const { objects, version, foreign, pruned } = context;
   const key = `${at.namespace}/${at.name}`;
   const own = objects.of(key);
   if (own.import !== undefined && !isManaged(own.import)) {
@@ -90,7 +90,8 @@ async function reconcileImport(
   const before = own.services.find(({ metadata }) => metadata.name === derivedName);
   const derived = service && (await ensure(context, service, before));
   const addresses = clusterSetIPsOf(derived);
-  const held = await ensure(context, serviceImport(version, at, wanted, addresses), objects.of(key).import);
+  const whole = serviceImport(version, at, wanted, addresses);
+  const held = await ensure(context, whole, objects.of(key).import);
   if (held === undefined) {
     if (derived !== undefined && before === undefined) await removeOne(context, derived);
     return;
@@ -103,7 +104,10 @@ async function reconcileImport(
     endpointSlice(at, slice, isHeadless ? undefined : derivedName, ownerReference(held)),
   );
   await reconcileSlices(context, key, slices);
-  await reconcileStatus(context, key, importStatus(wanted, addresses));
+  const written = await reconcileStatus(context, key, importStatus(wanted, addresses));
+  // What somebody changed right before the status came back with it, and no watch reports it any more.
+  if (written !== undefined && differs(pruned.without(whole), written))
+    await reconcileImport(context, at, desired, wanted);
 }
 
 async function reconcileSlices(
@@ -124,33 +128,38 @@ async function reconcileSlices(
   for (const [name, slice] of held) if (!names.has(name)) await removeSlice(context, key, slice);
 }
 
+/** Writes the status if it differs. @returns the whole import, if it was written */
 async function reconcileStatus(
   context: ReconcileContext,
   key: string,
   { conditions, ...status }: ReturnType<typeof importStatus>,
-): Promise<void> {
+): Promise<ManagedObject | undefined> {
   const { objects, pruned, now } = context;
   const held = objects.of(key).import;
-  if (held === undefined) return;
+  if (held === undefined) return undefined;
   const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
-  if (applied === undefined && !differs(pruned.without({ ...bare(held), status }), held)) return;
+  if (applied === undefined && !differs(pruned.without({ ...bare(held), status }), held)) return undefined;
   const current = applied ?? conditionsOf(held);
-  await applyWhole(context, { ...bare(held), status: { ...status, conditions: current } }, "status");
+  return applyWhole(context, { ...bare(held), status: { ...status, conditions: current } }, "status");
 }
 
 async function reconcileExport(
   context: ReconcileContext,
   key: string,
-  { conditions }: DesiredService,
+  desired: DesiredService,
 ): Promise<void> {
   const { objects, writes, signal, pruned, now } = context;
+  const { conditions } = desired;
   const held = objects.of(key).export;
   if (held === undefined || conditions === undefined) return;
   const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
   if (applied === undefined) return;
   const object = { ...bare(held), status: { conditions: applied } };
-  await objects.written(object, () => apply(context, object, (kept) => writes.apply(kept, signal, "status")));
+  const written = await objects.written(object, () =>
+    apply(context, object, (kept) => writes.apply(kept, signal, "status")),
+  );
   for (const condition of newsIn(applied, conditionsOf(held))) context.changed(held, condition);
+  if (written.metadata.generation !== held.metadata.generation) await reconcileExport(context, key, desired);
 }
 
 async function removeAll(context: ReconcileContext, key: string): Promise<void> {

@@ -132,11 +132,14 @@ async function take(one: Step): Promise<void> {
         await admin.patch(withKind(slice), { endpoints: [{ addresses: ["10.66.6.6"] }] }).catch(isLost);
       return;
     case "add to derived":
+      // The worker may remove the Service meanwhile, or may not have taken an added port back yet.
       return void (await actOnOurs(await objects[id].derived(name), ({ spec }) => {
-        const { ports } = spec as { ports: object[] };
-        return admin.patch(service("shop", derivedServiceName(name), {}), {
-          spec: { ports: [...ports, { name: "added", port: 99 }] },
-        });
+        const ports = (spec as { ports: { name: string }[] }).ports.filter((port) => port.name !== "added");
+        return admin
+          .patch(service("shop", derivedServiceName(name), {}), {
+            spec: { ports: [...ports, { name: "added", port: 99 }] },
+          })
+          .catch(isLost);
       }));
     case "block":
       // Created, not applied: the worker may have made its own.

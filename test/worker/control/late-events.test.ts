@@ -48,6 +48,20 @@ class LateCluster {
     this.#gone(object);
   }
 
+  /** Somebody empties an object. */
+  alter(index: number): void {
+    const object = [...this.fake.stored.values()][index];
+    if (object === undefined) return;
+    const { generation = 0, ...metadata } = object.metadata;
+    const emptied =
+      object.kind === "EndpointSlice"
+        ? { endpoints: [] }
+        : { spec: { ...(object.spec as object), ports: [] } };
+    this.#reported(
+      this.#numbered({ ...object, ...emptied, metadata: { ...metadata, generation: generation + 1 } }),
+    );
+  }
+
   deliver(count: number): void {
     for (const { isGone, object } of this.#late.splice(0, count))
       if (isGone) this.fake.objects.delete(object as never);
@@ -91,8 +105,13 @@ const desired = fc.record({
   labels: fc.dictionary(fc.constantFrom("x", "y"), fc.constantFrom("1", "2")),
   clusters: fc.constantFrom<string[][]>(["a"], ["b"], ["a", "b"]),
 });
+/** Which object somebody alters, and before which write. */
+interface Altering {
+  readonly index: number;
+  readonly at: number;
+}
 type Step =
-  | { readonly lines: readonly DesiredLine[]; readonly failAt?: number }
+  | { readonly lines: readonly DesiredLine[]; readonly failAt?: number; readonly alters?: Altering }
   | { readonly deliver: number }
   | { readonly lose: number }
   | { readonly early: boolean };
@@ -106,16 +125,20 @@ const calm: fc.Arbitrary<Step>[] = [
   fc.record({ deliver: fc.nat(8) }),
   fc.record({ early: fc.boolean() }),
 ];
-const rough: fc.Arbitrary<Step>[] = [fc.record({ lines, failAt: fc.nat(6) }), fc.record({ lose: fc.nat(4) })];
+const rough: fc.Arbitrary<Step>[] = [
+  fc.record({ lines, failAt: fc.nat(6) }),
+  fc.record({ lines, alters: fc.record({ index: fc.nat(4), at: fc.nat(6) }) }),
+  fc.record({ lose: fc.nat(4) }),
+];
 const stepsOf = (kinds: readonly fc.Arbitrary<Step>[]) =>
   fc.array(fc.oneof(...kinds), { minLength: 1, maxLength: 12 });
 
-test("any sequence of desired states, with writes that fail anywhere, whenever watches report what was written, ends in the last one; without failures and losses nothing is looked at again or written in vain (property)", async () => {
+test("any sequence of desired states, with writes that fail anywhere and others who change objects, whenever watches report what was written, ends in the last one; without these nothing is looked at again or written in vain (property)", async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(stepsOf(calm), stepsOf([...calm, ...rough])), async (steps) => {
       const cluster = new LateCluster();
       const { fake } = cluster;
-      const isAlone = !steps.some((one) => "lose" in one || "failAt" in one);
+      const isAlone = !steps.some((one) => "lose" in one || "failAt" in one || "alters" in one);
       fake.touched.clear();
       const state = stateWith([]);
       let wanted: readonly DesiredLine[] = [];
@@ -124,10 +147,11 @@ test("any sequence of desired states, with writes that fail anywhere, whenever w
         fake.touched.clear();
         await reconcileService(context, "shop/db");
       };
-      const attempt = async (failAt = Number.POSITIVE_INFINITY) => {
-        let left = failAt;
+      const attempt = async ({ failAt, alters }: { failAt?: number; alters?: Altering } = {}) => {
+        let writes = 0;
         fake.beforeWrite = () => {
-          if (left-- === 0) throw new Error("the API server is gone");
+          if (writes === failAt) throw new Error("the API server is gone");
+          if (writes++ === alters?.at) cluster.alter(alters.index);
         };
         await reconcile().catch((error) => {
           if (isAlone) throw error;
@@ -138,7 +162,7 @@ test("any sequence of desired states, with writes that fail anywhere, whenever w
         if ("lines" in one) {
           wanted = one.lines;
           take(state, wanted);
-          await attempt(one.failAt);
+          await attempt(one);
         } else if ("deliver" in one) {
           cluster.deliver(one.deliver);
           if (fake.touched.size > 0) await attempt();
@@ -155,7 +179,7 @@ test("any sequence of desired states, with writes that fail anywhere, whenever w
       };
       await settle();
       // What failed is tried again.
-      await reconcile();
+      if (steps.some((one) => "failAt" in one)) await reconcile();
       await settle();
       if (isAlone) expect(cluster.needless).toEqual([]);
       fake.log.length = 0;

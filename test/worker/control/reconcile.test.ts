@@ -9,7 +9,7 @@ import {
 } from "../../../src/worker/control/objects.ts";
 import { reconcileService } from "../../../src/worker/control/reconcile.ts";
 import { desiredImport, desiredSlice, linesOf, stateWith, take } from "./desired-lines.ts";
-import { FakeCluster } from "./fake-cluster.ts";
+import { FakeCluster, nameOf } from "./fake-cluster.ts";
 
 const DERIVED = derivedServiceName("db");
 const SLICE = endpointSliceName("db", "a", "v4-0");
@@ -321,6 +321,18 @@ describe("conditions of the cluster's own ServiceExport", () => {
     now = 60_000;
     await reconcile(state);
     expect(cluster.get("ServiceExport", "db")!.status).toMatchObject({ conditions: [{ status: "False" }] });
+  });
+
+  test("are those of the newest generation, also of one that came while they were written", async () => {
+    const held = put();
+    cluster.beforeWrite = () => {
+      cluster.beforeWrite = () => {};
+      cluster.stored.set(nameOf(held), { ...held, metadata: { ...held.metadata, generation: 2 } });
+    };
+    await reconcile(stateWith([{ export: "shop/db", conditions: [CONFLICT] }]));
+    expect(cluster.get("ServiceExport", "db")!.status).toMatchObject({
+      conditions: [{ observedGeneration: 2 }],
+    });
   });
 
   test("are not written where the export is gone", async () => {
