@@ -6,6 +6,7 @@ import type { ClusterRow } from "../../src/database/schema.ts";
 import { NO_TOTALS } from "../../src/database/schema.ts";
 import { rowSumOf } from "../../src/replica/replicated-database.ts";
 import type { LogEntry, SharedLog } from "../../src/replica/shared-log.ts";
+import { DEADLINE } from "../deadline.ts";
 
 /** One gateway's connection to a log, which can be cut off. */
 export interface Connected {
@@ -246,9 +247,9 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
       await append(one.log, changeTo(clusterAt(1)));
       other.reconnect();
       const read = () => other.log.head(0).catch(() => undefined);
-      await expect.poll(read, { timeout: 20_000 }).toMatchObject({ position: 1 });
+      await expect.poll(read, { timeout: DEADLINE }).toMatchObject({ position: 1 });
       const entries = () => other.log.entries(0).catch(() => []);
-      await expect.poll(entries, { timeout: 20_000 }).toMatchObject([{ position: 1 }]);
+      await expect.poll(entries, { timeout: DEADLINE }).toMatchObject([{ position: 1 }]);
       one.log.close();
       other.log.close();
       await under.close();

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { Agent, type Dispatcher, request as send } from "undici";
+import { DEADLINE } from "../../deadline.ts";
 import type { Fetch } from "../http-case.ts";
 
 /** A client of one server. It adds nothing to a request: no Accept, no User-Agent. */
@@ -16,6 +17,7 @@ export interface SocketClient {
  */
 export function connectTo(url: string, ca?: string, { allowH2 = true } = {}): SocketClient {
   const connect = {
+    timeout: DEADLINE,
     ...(ca !== undefined && { ca }),
     // A request may name a host that the certificate does not: that it is this very certificate is checked.
     checkServerIdentity: () => undefined,

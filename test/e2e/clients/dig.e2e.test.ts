@@ -19,8 +19,8 @@ beforeAll(async () => {
 afterAll(() => listening?.gateway.stop());
 
 const dig = (...args: string[]) =>
-  run("dig", ["+tries=1", "+time=5", "@127.0.0.1", "-p", String(listening.dnsPort), ...args]);
-const kdig = (...args: string[]) => run("kdig", ["+retry=0", "@127.0.0.1", ...args]);
+  run("dig", ["+tries=1", "+time=120", "@127.0.0.1", "-p", String(listening.dnsPort), ...args]);
+const kdig = (...args: string[]) => run("kdig", ["+retry=0", "+timeout=120", "@127.0.0.1", ...args]);
 const overTls = (...args: string[]) =>
   kdig("-p", String(listening.dotPort), `+tls-ca=${listening.gateway.caFile}`, ...args);
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import axe, { type AxeResults, type RunOptions } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DEADLINE } from "../../deadline.ts";
 import { checkout } from "../harness/cli.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { ensureTool } from "../servers/tools/tools.ts";
@@ -69,6 +70,7 @@ async function onPage(
   before: (page: Page) => Promise<void> = async () => {},
 ): Promise<void> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
+  context.setDefaultTimeout(DEADLINE);
   try {
     const page = await context.newPage();
     const errors: string[] = [];
@@ -158,6 +160,7 @@ describe("refreshing", () => {
       options,
       async (page) => {
         await page.clock.install();
+        await page.clock.pauseAt(Date.now() + 60_000);
         page.on("request", (request) => {
           if (request.resourceType() === "fetch") count++;
         });

@@ -90,6 +90,7 @@ beforeAll(async () => {
         clusterId: cluster,
         manifests: write(cluster, address),
         gateways: [first, second],
+        args: ["--lease", "600"],
         env: clock.env,
       }),
     );

@@ -63,6 +63,14 @@ export interface GatewayClient {
   clusterStatus<T = Record<string, unknown>>(clusterId: string): Promise<T>;
 }
 
+/** What a proxy between a client and its gateway does to requests. */
+interface ProxyBetween {
+  /** The method of queries by default. */
+  readonly queryMethod?: "GET" | "POST";
+  /** Whether the proxy has lost a request and answers itself: the request is sent again, once. */
+  readonly isLost?: (answer: Pick<HttpAnswer, "status" | "text">, method: string) => boolean;
+}
+
 /**
  * A client of the gateway at `url`. `readCa` gives the PEM text that its certificate is checked against,
  * empty without TLS.
@@ -71,8 +79,9 @@ export function gatewayClient(
   url: string,
   readCa: () => string,
   tokenFileFor: (clusterId: string) => string,
+  { queryMethod = "POST", isLost = () => false }: ProxyBetween = {},
 ): GatewayClient {
-  const http: GatewayClient["http"] = async (path, options = {}) => {
+  const sendOnce: GatewayClient["http"] = async (path, options = {}) => {
     const { method = "GET", headers = {}, body, dispatcher } = options;
     const own = dispatcher ?? new Agent({ connect: { ca: readCa(), timeout: DEADLINE } });
     try {
@@ -88,7 +97,11 @@ export function gatewayClient(
       if (own !== dispatcher) await own.destroy();
     }
   };
-  const query: GatewayClient["query"] = (name, type, { view, method = "POST" } = {}) => {
+  const http: GatewayClient["http"] = async (path, options) => {
+    const answer = await sendOnce(path, options);
+    return isLost(answer, options?.method ?? "GET") ? sendOnce(path, options) : answer;
+  };
+  const query: GatewayClient["query"] = (name, type, { view, method = queryMethod } = {}) => {
     const ca = readCa();
     return queryDoh(
       `${url}${pathOfView(view)}/dns-query`,

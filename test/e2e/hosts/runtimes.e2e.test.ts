@@ -16,7 +16,8 @@ import { bun, deno, type Runtime, type RuntimeProcess, startOnRuntime } from "./
 const NAME = "web.shop.svc.clusterset.local";
 const web = (address: string) => exported({ endpoints: endpoints({ address }) });
 const world = (address: string) => snapshot("west", { exports: { "shop/web": web(address) } });
-const settings = { push: { credentials: credentialsOf(PUSH_TOKENS) } };
+// A restart takes long on a busy machine.
+const settings = { push: { credentials: credentialsOf(PUSH_TOKENS) }, lease: { defaultSeconds: 600 } };
 
 /** Runs the gateway with a config file to its end. */
 async function runToEnd({ program, args }: Runtime, config: object): Promise<Finished> {

@@ -6,6 +6,7 @@ import type { Gateway } from "../../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../../src/gateway/gateway-types.ts";
 import { Replica } from "../../../src/replica/replica.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { DEADLINE } from "../../deadline.ts";
 import { patchCluster, putSnapshot } from "../../gateway/open-gateway.ts";
 import { memoryDatabase, openKeyed } from "../../gateway/open-keyed.ts";
 import { exported, snapshot } from "../../merge/fixtures.ts";
@@ -43,7 +44,7 @@ type Member = Awaited<ReturnType<typeof start>>;
 /** Resolves when gateways are at one position. @returns the rows of all */
 async function agreed(...members: Member[]): Promise<object> {
   const positions = () => new Set(members.map(({ replica }) => replica.position)).size;
-  await expect.poll(positions, { timeout: 60_000 }).toBe(1);
+  await expect.poll(positions, { timeout: DEADLINE }).toBe(1);
   const [first, ...others] = members.map(rowsOf);
   for (const other of others) expect(other).toEqual(first);
   return first!;
@@ -111,7 +112,7 @@ describe("an engine", () => {
     expect(late.events).toContainEqual(expect.objectContaining({ event: "log-damaged", clusterId: "west" }));
     // The one that found the damage tells the others by an entry of the log.
     const known = () => one.gateway.everything.status().clusters.map(({ clusterId }) => clusterId);
-    await expect.poll(known, { timeout: 60_000 }).toEqual(["east"]);
+    await expect.poll(known, { timeout: DEADLINE }).toEqual(["east"]);
     await agreed(one, late);
     await putSnapshot(one.gateway, large(2));
     const later = await start(prefix);

@@ -16,7 +16,9 @@ const HEAP = 192;
 async function start(causeFile: string): Promise<GatewayProcess> {
   const gateway = await startGateway({
     clusters: ["west"],
-    config: { threads: 2, access: { public: true } },
+    leaseSeconds: 600,
+    // Most connections are silent for long.
+    config: { threads: 2, access: { public: true }, limits: { requestSeconds: 600 } },
     env: {
       NODE_OPTIONS: `--max-old-space-size=${HEAP} --import=${PRELOAD}`,
       ENDING_CAUSE: causeFile,

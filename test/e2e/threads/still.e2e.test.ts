@@ -15,7 +15,8 @@ it("while the main thread stands still every thread answers queries and health c
   const file = join(temporaryFolder("still"), "moving-again");
   const gateway = await startGateway({
     clusters: ["west"],
-    config: { threads: 2, access: { public: true } },
+    leaseSeconds: 600,
+    config: { threads: 2, access: { public: true }, limits: { requestSeconds: 600 } },
     env: { NODE_OPTIONS: `--import=${PRELOAD}`, MOVING_AGAIN: file },
   });
   onTestFinished(async () => void (await gateway.stop()));

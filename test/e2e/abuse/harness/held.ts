@@ -16,8 +16,8 @@ export async function heldMebibytes(gateway: GatewayProcess): Promise<number> {
   if (!readFileSync(`/proc/${pid}/environ`, "utf8").includes(PRELOAD))
     throw new Error("the gateway was not started with MEASURED");
   process.kill(pid, "SIGUSR2");
-  // The signal may come right behind the first of these, but not behind the second.
-  for (let round = 0; round < 2; round++) await gateway.http("/healthz");
+  // The main thread answers these. The signal may come right behind the first one, but not behind the second.
+  for (let round = 0; round < 2; round++) await gateway.http("/metrics");
   return residentMebibytes(pid);
 }
 

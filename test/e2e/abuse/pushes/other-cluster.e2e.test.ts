@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { Agent, type Dispatcher, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DEADLINE } from "../../../deadline.ts";
 import { makeAuthority, makeClient, type PemPair } from "../../../hosts/client-certificates.ts";
 import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
@@ -70,7 +71,9 @@ describe("a cluster's credential on every route for another cluster", () => {
   /** The connections of clients with each certificate, and without one. */
   const agents = new Map<PemPair | undefined, Agent>();
   const agentOf = (certificate: PemPair | undefined) => {
-    const agent = agents.get(certificate) ?? new Agent({ connect: { ca: gateway.ca, ...certificate } });
+    const agent =
+      agents.get(certificate) ??
+      new Agent({ connect: { ca: gateway.ca, timeout: DEADLINE, ...certificate } });
     agents.set(certificate, agent);
     return agent;
   };

@@ -22,7 +22,11 @@ describe("the Worker in workerd forwards by fetch", () => {
       config: {
         outsideZones: "forward",
         paths: [{ path: "/refuse", outsideZones: "refuse" }],
-        forward: { upstreams: [{ server: resolver.doh!.url, name: "resolver" }] },
+        forward: {
+          upstreams: [{ server: resolver.doh!.url, name: "resolver" }],
+          serverMilliseconds: 60_000,
+          totalMilliseconds: 60_000,
+        },
       },
     });
   });

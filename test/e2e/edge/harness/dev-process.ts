@@ -62,7 +62,8 @@ export const ENVIRONMENT = {
 export async function startDev(options: DevOptions): Promise<DevProcess> {
   const { script, configuration, name, variables, folder, registry, port, tokenFileFor, args = [] } = options;
   const stateDir = join(folder, "state");
-  const client = gatewayClient(`http://127.0.0.1:${port}`, () => "", tokenFileFor);
+  const proxy = { queryMethod: "GET", isLost: isLostInProxy } as const;
+  const client = gatewayClient(`http://127.0.0.1:${port}`, () => "", tokenFileFor, proxy);
   const server = await ServerProcess.start({
     name: "wrangler",
     command: process.execPath,
@@ -113,6 +114,16 @@ export async function startDev(options: DevOptions): Promise<DevProcess> {
       await server.start();
     },
   };
+}
+
+/**
+ * Whether the proxy of `wrangler dev` answers itself because it has lost a request: where a Worker answers
+ * before it has the whole body, the proxy may fail to write the rest. GET and HEAD it sends again.
+ */
+export function isLostInProxy({ status, text }: { status: number; text: string }, method: string): boolean {
+  return (
+    status === 500 && method !== "GET" && method !== "HEAD" && /^Error: Network connection lost/.test(text)
+  );
 }
 
 /** The events of a log: lines of JSON, in wrangler's frame around what is a warning or an error. */

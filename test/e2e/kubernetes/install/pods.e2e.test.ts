@@ -136,7 +136,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     expect((await carryOut(undefined, HELM, east)).length).toBeGreaterThan(2);
     const notes = (await carryOut(HELM, KUSTOMIZE, east)).join("");
     await gatewayPod(east, port);
-    expect((await gateway.http("/readyz")).status).toBe(503);
+    await eventually(async () => (await gateway.http("/readyz")).text).toContain("no cluster has pushed");
     // The command that the notes name, which the page has later.
     const [command] = /helm test gateway --namespace .*/.exec(notes)!;
     expect(await helmTest(command.replace(" --", " --kube-context central --"), east, 1)).toContain(
@@ -146,6 +146,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     await eventually(() => worker.statusOf("/readyz")).toBe(200);
     expect(await Promise.all(["/healthz", "/metrics"].map(worker.statusOf))).toEqual([200, 200]);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
+    await eventually(async () => (await gateway.http("/readyz")).text).toContain("1 of 2 clusters live");
     expect(await carryOut("## First answer", "## Reach it", east)).toEqual([
       "ready: 1 of 1 gateway answers for this cluster\n",
       "ready: 1 of 2 clusters live; west never seen\n",

@@ -51,15 +51,15 @@ const readiness = () =>
 const servicesOf = (name: string, host: number) => ({ [name]: { addresses: [`10.1.0.${host}`] } });
 
 /**
- * Pushes both clusters in full as soon as the engine takes it, and waits until both gateways answer from
- * that.
+ * Pushes both clusters in full until both gateways answer from that: the engine may not take it yet, and a
+ * lease may expire on the way.
  */
 async function pushAll(host: number, leaseSeconds = LEASE_SECONDS): Promise<void> {
-  for (const [index, name] of NAMES.entries()) {
-    const push = async () => (await put([a, b][index]!, name, servicesOf(name, host), leaseSeconds)).status;
-    await eventually(push).toBe(200);
-  }
-  for (const name of NAMES) await eventually(() => answers(name)).toEqual(twice([`10.1.0.${host}`]));
+  await eventually(async () => {
+    for (const [index, name] of NAMES.entries())
+      await put([a, b][index]!, name, servicesOf(name, host), leaseSeconds);
+    return Promise.all(NAMES.map(answers));
+  }).toEqual(twice(twice([`10.1.0.${host}`])));
 }
 
 test("while the engine is gone gateways answer beyond leases, say so, and reject pushes with 503", async () => {

@@ -22,7 +22,7 @@ export interface RedisClusterOptions {
 
 const MASTERS = 3;
 /** Milliseconds after which a node counts as gone: a busy machine holds one up for seconds. */
-const SILENCE = 5000;
+const SILENCE = 8000;
 
 /** Starts a Cluster of three masters on loopback. */
 export async function startRedisCluster({
