@@ -368,27 +368,26 @@ function importPorts({ ports }: Pick<ClustersetService, "ports">): ServicePort[]
 
 /**
  * By the names of an exporter's ports the names that its slices have for them: those of the union's port in
- * which they are, by name, otherwise by number and protocol (KEP-1645, Service Port). kube-proxy goes by the
- * name alone: there are none where the union has the name with another number or protocol, so that the
- * exporter's endpoints do not get what is for that port.
+ * which they are, by number and protocol (KEP-1645, Service Port), so that no younger export's port takes
+ * their endpoints away. kube-proxy goes by the name alone: there are none where the union has the name with
+ * another number or protocol only, so that the exporter's endpoints do not get what is for that port.
  */
 function sliceNames(
   exported: readonly ServicePort[],
   union: readonly ServicePort[],
 ): ReadonlyMap<string, readonly string[]> {
   const keyOf = ({ port, protocol }: EndpointPort) => `${port}/${protocol}`;
-  const byName = new Map<string, number>();
+  const taken = new Set<string>();
   const byNumber = new Map<string, number>();
   const inService = servicePortNames(union);
   for (const [index, port] of union.entries()) {
-    byName.set(inService[index]!, index).set(port.name, index);
+    taken.add(inService[index]!).add(port.name);
     byNumber.set(keyOf(port), index);
   }
   const names = exported.map(withProtocol).map((own): [string, readonly string[]] => {
-    const index = byName.get(own.name) ?? byNumber.get(keyOf(own));
-    if (index === undefined) return [own.name, [own.name]];
-    const won = union[index]!;
-    return [own.name, keyOf(won) === keyOf(own) ? [won.name, inService[index]!] : []];
+    const index = byNumber.get(keyOf(own));
+    if (index === undefined) return [own.name, taken.has(own.name) ? [] : [own.name]];
+    return [own.name, [union[index]!.name, inService[index]!]];
   });
   return new Map(names);
 }

@@ -325,14 +325,19 @@ export class DesiredCursor {
     return !this.#isFirst && this.#lines === undefined && this.#touched.size === 0;
   }
 
+  /** Whether the reader has had a whole state or all changes since its own. */
+  get hasBegun(): boolean {
+    return !this.#isFirst;
+  }
+
   /**
    * The next lines, up to about `most` characters: at least one line, unless the reader has all that there
-   * is, or is closed meanwhile.
+   * is, or is closed meanwhile, or something else is due.
    */
-  *read(most: number): Steps<{ readonly text: string; readonly lines: number }> {
+  *read(most: number, isDue: () => boolean): Steps<{ readonly text: string; readonly lines: number }> {
     let text = "";
     let lines = 0;
-    while (text.length < most && !this.isIdle && !this.#isEnded) {
+    while (text.length < most && !this.isIdle && !this.#isEnded && !isDue()) {
       this.#lines ??= this.#batch();
       const next = this.#lines.next();
       if (next.done === true) this.#lines = undefined;
@@ -392,9 +397,9 @@ export class DesiredCursor {
         yield undefined;
       }
     }
+    yield textOf({ position: feed.positionOf(upTo) });
     this.#isFirst = false;
     this.#version = upTo;
-    yield textOf({ position: feed.positionOf(upTo) });
   }
 }
 

@@ -248,6 +248,22 @@ describe("the slices of a service", () => {
     );
   });
 
+  it("keep that name when a younger export has the same name with another number", () => {
+    const export_ = (cluster: string, at: number, name: string, number: number, address: string) =>
+      exporting(cluster, {
+        exportedAt: day(at),
+        ports: [port(name, number)],
+        endpoints: listening(address, name),
+      });
+    const { slices } = derive(
+      export_("a", 1, "http", 80, "10.0.0.1"),
+      export_("b", 2, "web", 80, "10.1.0.1"),
+      export_("c", 3, "web", 8080, "10.2.0.1"),
+    );
+    const names = slices.map(({ cluster, desired }) => [cluster, desired.ports.map(({ name }) => name)]);
+    expect(Object.fromEntries(names)).toEqual({ a: ["http"], b: ["http"], c: ["web"] });
+  });
+
   it("hold no address that an API server rejects, and no such host name", () => {
     const members = [
       "127.0.0.1",

@@ -133,6 +133,8 @@ function streamDesired(
     leasesAt = clock.now() + Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, shortest / 3));
     return textOf({ leases: left });
   };
+  /** Changes that keep coming must not hold up leases: without them a reader takes them for expired. */
+  const isDue = () => cursor.hasBegun && clock.now() >= leasesAt;
   const waiting = () =>
     new Promise<void>((resolve) => {
       const stop = clock.setTimer(Math.max(0, leasesAt - clock.now()), resolve);
@@ -152,16 +154,16 @@ function streamDesired(
         controller.close();
         return;
       }
-      const { text, lines } = cursor.isIdle ? NOTHING : await gateway.turns.run(cursor.read(PIECE));
+      const { text, lines } = cursor.isIdle ? NOTHING : await gateway.turns.run(cursor.read(PIECE, isDue));
       if (isEnded) return;
-      const isDue = cursor.isIdle && clock.now() >= leasesAt;
-      const piece = isDue ? text + leases() : text;
+      const hasLeases = isDue();
+      const piece = hasLeases ? text + leases() : text;
       if (piece === "") {
         // Something may have happened after the last step.
         if (cursor.isIdle && !isOver && !cursor.isEnded) await waiting();
         continue;
       }
-      counts.lines += lines + (isDue ? 1 : 0);
+      counts.lines += lines + (hasLeases ? 1 : 0);
       controller.enqueue(ENCODER.encode(piece));
       stopSlow = clock.setTimer(limits.controlIdleSeconds * 1000, () => {
         counters?.hit("limits.controlIdleSeconds");

@@ -63,6 +63,11 @@ export class ClusterObjects {
     return this.#namespaces.has(namespace);
   }
 
+  /** Has a key looked at again. */
+  touch(key: string): void {
+    this.#touched(key);
+  }
+
   /** All keys that have an object. */
   keys(): IterableIterator<string> {
     return this.#entries.keys();

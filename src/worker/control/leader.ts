@@ -19,6 +19,8 @@ interface LeaderOptions {
 /** Seconds for which others leave a leader alone after its last renewal, as client-go has it. */
 const LEASE_SECONDS = 15;
 const RENEW_AFTER = 5_000;
+/** After a renewal that failed, so that one failure does not end leadership. */
+const RETRY_AFTER = 2_000;
 /** A leader that could not renew gives up before others may take over. */
 const GIVE_UP_AFTER = 10_000;
 
@@ -72,9 +74,11 @@ export class Leader {
     let timer = giveUpAfter(heldSince);
     const ended = AbortSignal.any([signal, stop.signal]);
     const leading = lead(ended);
-    while (await pause(RENEW_AFTER, ended)) {
+    let wait = RENEW_AFTER;
+    while (await pause(wait, ended)) {
       const renewed = await this.#attempt(ended);
       if (renewed.isOthers) stop.abort();
+      wait = renewed.heldSince === undefined ? RETRY_AFTER : RENEW_AFTER;
       if (renewed.heldSince === undefined) continue;
       clearTimeout(timer);
       timer = giveUpAfter(renewed.heldSince);

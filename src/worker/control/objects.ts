@@ -109,6 +109,10 @@ export function serviceImport(
   addresses: ClusterSetIPs | undefined,
 ): ManagedObject {
   const isHeadless = desired.type === "Headless";
+  const { ips, ipFamilies } =
+    isHeadless || addresses === undefined
+      ? { ips: [], ipFamilies: desired.ipFamilies }
+      : ofFamilies(addresses, desired.ipFamilies);
   return mark({
     apiVersion: `${MULTICLUSTER_GROUP}/${version}`,
     kind: "ServiceImport",
@@ -124,21 +128,33 @@ export function serviceImport(
     spec: {
       type: desired.type,
       ports: desired.ports.map(portOf),
-      ips: isHeadless ? [] : (addresses?.ips ?? []),
-      ipFamilies: isHeadless ? desired.ipFamilies : (addresses?.ipFamilies ?? desired.ipFamilies),
+      ips,
+      ipFamilies,
       ...propertiesOf(desired),
+      ...(desired.trafficDistribution !== undefined && { trafficDistribution: desired.trafficDistribution }),
     },
   });
 }
 
-/** The properties that a ServiceImport and its derived Service have in common. */
+/** The addresses of the families that exporters have: nothing is behind others. All, if it has none of these. */
+function ofFamilies(addresses: ClusterSetIPs, wanted: readonly string[]): ClusterSetIPs {
+  const { ips, ipFamilies } = addresses;
+  const isReachable = (_: string, index: number) => wanted.includes(ipFamilies[index]!);
+  const reachable = { ips: ips.filter(isReachable), ipFamilies: ipFamilies.filter(isReachable) };
+  return reachable.ips.length === 0 ? addresses : reachable;
+}
+
+/**
+ * The properties that a ServiceImport and its derived Service have in common. The Service has no
+ * `trafficDistribution`: it is for what makes slices, not for kube-proxy, and API servers before 1.34 reject
+ * what newer ones take.
+ */
 function propertiesOf(desired: DesiredImport): Record<string, unknown> {
   const { sessionAffinity, sessionAffinityTimeoutSeconds: timeoutSeconds } = desired;
   return {
     sessionAffinity: sessionAffinity ?? "None",
     ...(timeoutSeconds !== undefined && { sessionAffinityConfig: { clientIP: { timeoutSeconds } } }),
     internalTrafficPolicy: desired.internalTrafficPolicy ?? "Cluster",
-    ...(desired.trafficDistribution !== undefined && { trafficDistribution: desired.trafficDistribution }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { DesiredImport } from "../../snapshot/desired-line.ts";
+import { ApiError } from "../api-server.ts";
 import type { ApiWriter } from "./api-writer.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { DesiredService, DesiredState } from "./desired.ts";
@@ -63,10 +64,33 @@ export async function reconcileService(context: ReconcileContext, key: string): 
   const desired = state.service(key, clusterId);
   // A conflict with a cluster that the gateway does not know for a while has not been resolved.
   if (restsOnUnknown(context, key, desired.import)) return;
-  if (desired.import === undefined) await removeAll(context, key);
-  else await reconcileImport(context, { namespace, name }, desired, desired.import);
-  // Last, so that nothing that clients need waits for it.
-  await reconcileExport(context, key, desired);
+  const { import: wanted } = desired;
+  await inTurn(
+    () =>
+      wanted === undefined
+        ? removeAll(context, key)
+        : reconcileImport(context, { namespace, name }, desired, wanted),
+    // Last, so that nothing that clients need waits for it.
+    () => reconcileExport(context, key, desired),
+  );
+}
+
+/**
+ * Runs each step: what the API server rejects, such as by a quota or a policy, holds up no other step.
+ * @throws {ApiError} the first rejection, after all steps; any other error at once
+ */
+async function inTurn(...steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  let rejection: ApiError | undefined;
+  for (const step of steps)
+    await step().catch((error: unknown) => {
+      if (!isRejection(error)) throw error;
+      rejection ??= error;
+    });
+  if (rejection !== undefined) throw rejection;
+}
+
+function isRejection(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
 }
 
 async function reconcileImport(
@@ -75,7 +99,7 @@ async function reconcileImport(
   desired: DesiredService,
   wanted: DesiredImport,
 ): Promise<void> {
-  const { objects, version, foreign, pruned } = context;
+  const { objects, version, foreign } = context;
   const key = `${at.namespace}/${at.name}`;
   const own = objects.of(key);
   if (own.import !== undefined && !isManaged(own.import)) {
@@ -88,26 +112,31 @@ async function reconcileImport(
   const service = isHeadless ? undefined : derivedService(at, wanted);
   const derivedName = derivedServiceName(at.name);
   const before = own.services.find(({ metadata }) => metadata.name === derivedName);
-  const derived = service && (await ensure(context, service, before));
-  const addresses = clusterSetIPsOf(derived);
-  const whole = serviceImport(version, at, wanted, addresses);
-  const held = await ensure(context, whole, objects.of(key).import);
-  if (held === undefined) {
-    if (derived !== undefined && before === undefined) await removeOne(context, derived);
-    return;
-  }
-  for (const one of own.services)
-    if (one.metadata.name !== service?.metadata.name) await removeOne(context, one);
-  // A Service of somebody else must not get the clusterset's endpoints.
-  const isBlocked = service !== undefined && derived === undefined;
-  const slices = (isBlocked ? [] : desired.slices).map((slice) =>
-    endpointSlice(at, slice, isHeadless ? undefined : derivedName, ownerReference(held)),
-  );
-  await reconcileSlices(context, key, slices);
-  const written = await reconcileStatus(context, key, importStatus(wanted, addresses));
-  // What somebody changed right before the status came back with it, and no watch reports it any more.
-  if (written !== undefined && differs(pruned.without(whole), written))
-    await reconcileImport(context, at, desired, wanted);
+  let derived = service && before;
+  const ensureDerived = async () => {
+    derived = service && (await ensure(context, service, before));
+  };
+  const ensureRest = async () => {
+    const addresses = clusterSetIPsOf(derived);
+    const whole = serviceImport(version, at, wanted, addresses);
+    const held = await ensure(context, whole, objects.of(key).import);
+    if (held === undefined) {
+      if (derived !== undefined && before === undefined) await removeOne(context, derived);
+      return;
+    }
+    for (const one of own.services)
+      if (one.metadata.name !== service?.metadata.name) await removeOne(context, one);
+    // A Service of somebody else must not get the clusterset's endpoints.
+    const isBlocked = service !== undefined && derived === undefined;
+    const slices = (isBlocked ? [] : desired.slices).map((slice) =>
+      endpointSlice(at, slice, isHeadless ? undefined : derivedName, ownerReference(held)),
+    );
+    await inTurn(
+      () => reconcileSlices(context, key, slices),
+      () => reconcileStatus(context, key, importStatus(wanted, addresses), whole),
+    );
+  };
+  await inTurn(ensureDerived, ensureRest);
 }
 
 async function reconcileSlices(
@@ -118,38 +147,45 @@ async function reconcileSlices(
   const { objects } = context;
   const names = new Set(slices.map(({ metadata }) => metadata.name));
   const held = new Map(objects.of(key).slices.map((slice) => [slice.metadata.name, slice]));
-  for (const slice of slices) {
+  const ensureSlice = async (slice: ManagedObject) => {
     const before = held.get(slice.metadata.name);
     // `addressType` cannot be changed.
     const isOther = before !== undefined && before.addressType !== slice.addressType;
     if (isOther) await removeOne(context, before);
     await ensure(context, slice, isOther ? undefined : before);
-  }
-  for (const [name, slice] of held) if (!names.has(name)) await removeSlice(context, key, slice);
+  };
+  const old = [...held].flatMap(([name, slice]) => (names.has(name) ? [] : slice));
+  await inTurn(
+    ...slices.map((slice) => () => ensureSlice(slice)),
+    ...old.map((slice) => () => removeSlice(context, key, slice)),
+  );
 }
 
-/** Writes the status if it differs. @returns the whole import, if it was written */
+/** @param whole the import as it should be but for its status */
 async function reconcileStatus(
   context: ReconcileContext,
   key: string,
   { conditions, ...status }: ReturnType<typeof importStatus>,
-): Promise<ManagedObject | undefined> {
+  whole: ManagedObject,
+): Promise<void> {
   const { objects, pruned, now } = context;
   const held = objects.of(key).import;
-  if (held === undefined) return undefined;
+  if (held === undefined) return;
   const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
-  if (applied === undefined && !differs(pruned.without({ ...bare(held), status }), held)) return undefined;
+  if (applied === undefined && !differs(pruned.without({ ...bare(held), status }), held)) return;
   const current = applied ?? conditionsOf(held);
-  return applyWhole(context, { ...bare(held), status: { ...status, conditions: current } }, "status");
+  const wanted = { ...bare(held), status: { ...status, conditions: current } };
+  const written = await applyWhole(context, wanted, "status");
+  // What somebody changed right before came back with the status, and no watch reports it any more.
+  if (differs(pruned.without(whole), written)) objects.touch(key);
 }
 
 async function reconcileExport(
   context: ReconcileContext,
   key: string,
-  desired: DesiredService,
+  { conditions }: DesiredService,
 ): Promise<void> {
   const { objects, writes, signal, pruned, now } = context;
-  const { conditions } = desired;
   const held = objects.of(key).export;
   if (held === undefined || conditions === undefined) return;
   const applied = conditionsToApply(conditions, held, now(), (path) => pruned.has(held.kind, path));
@@ -159,7 +195,7 @@ async function reconcileExport(
     apply(context, object, (kept) => writes.apply(kept, signal, "status")),
   );
   for (const condition of newsIn(applied, conditionsOf(held))) context.changed(held, condition);
-  if (written.metadata.generation !== held.metadata.generation) await reconcileExport(context, key, desired);
+  if (written.metadata.generation !== held.metadata.generation) objects.touch(key);
 }
 
 async function removeAll(context: ReconcileContext, key: string): Promise<void> {
@@ -229,10 +265,16 @@ function applyWhole(
 ): Promise<ManagedObject> {
   const { objects, writes, signal, pruned } = context;
   return objects.written(wanted, async () => {
-    const applied = await apply(context, wanted, (kept) => writes.apply(kept, signal, subresource));
+    const applied = await apply(context, wanted, (kept) => writes.apply(kept, signal, subresource)).catch(
+      (error: unknown) => {
+        // What others have added can make the whole invalid: two ports of one name.
+        if (error instanceof ApiError && error.status === 422) return undefined;
+        throw error;
+      },
+    );
     const kept = pruned.without(wanted);
     const own = subresource === undefined ? kept : { ...bare(kept), [subresource]: kept[subresource] };
-    return differs(own, applied) ? writes.merge(kept, signal, subresource) : applied;
+    return applied === undefined || differs(own, applied) ? writes.merge(kept, signal, subresource) : applied;
   });
 }
 

@@ -40,11 +40,12 @@ function trespassesIn(writes: readonly AuditedWrite[]): string[] {
     const { verb, resource, name, code, response } = write;
     if (resource === "leases") return name === "clusterset-doh-control";
     if (WITHOUT_MARK.includes(resource)) return true;
-    // A worker that stops gives up the write that is under way, and the API server answers nobody.
-    if (code === 504) return true;
-    // An API server that has just started answers before it has read its roles.
-    if (code === 403 && String(response?.message).includes(" cannot ") && allowed.has(kind(write)))
-      return true;
+    // The worker stopped and gave up the write, or the API server was too busy for it.
+    if (code === 429 || code >= 500) return true;
+    // An API server that has just started answers before it has read its roles and policies.
+    const message = String(response?.message);
+    const isStarting = / cannot |not yet ready to handle request/.test(message) && allowed.has(kind(write));
+    if (code === 403 && isStarting) return true;
     const { metadata, details, reason } = (response ?? {}) as unknown as {
       metadata?: { uid?: string };
       details?: { uid?: string; causes?: { reason: string }[] };

@@ -120,11 +120,7 @@ function grantedBy(objects: readonly KubeObject[]): string[] {
 
 /** The resources that the worker has listed and watches. */
 function listedIn(log: string): string[] {
-  const lines = log
-    .slice(0, log.lastIndexOf("\n") + 1)
-    .split("\n")
-    .filter((line) => line.startsWith("{"));
-  const listed = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "listed");
+  const listed = entriesIn(log).filter(({ msg }) => msg === "listed");
   return [...new Set(listed.map(({ resource, group = "" }) => `${resource}.${group}`))].sort();
 }
 
@@ -134,6 +130,11 @@ function clientOf(server: ApiServer, kubeconfig: string): ApiClient {
 }
 
 function errorsIn(log: string): Record<string, unknown>[] {
-  const lines = log.split("\n").filter((line) => line.startsWith("{"));
-  return lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
+  return entriesIn(log).filter(({ level }) => level === "error");
+}
+
+/** The entries whose lines are whole. */
+function entriesIn(log: string): Record<string, unknown>[] {
+  const lines = log.slice(0, log.lastIndexOf("\n")).split("\n");
+  return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
 }

@@ -43,7 +43,7 @@ export function openFeed(visibility: Visibility = {}) {
   };
   /** What the lines of a new stream, or the next lines of an open one, are about. */
   const read = (cursor: ReturnType<typeof feed.open> = feed.open("a", undefined)) =>
-    finish(cursor.read(1e9))
+    finish(cursor.read(1e9, () => false))
       .text.split("\n")
       .slice(0, -1)
       .map((text) => aboutLine(DesiredLine.parse(JSON.parse(text))));

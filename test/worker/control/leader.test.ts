@@ -127,6 +127,21 @@ describe("two processes and one Lease", () => {
     expect(second.state.leads).toBe(true);
   });
 
+  test("a leader whose renewal fails once goes on", async () => {
+    const leases = new Leases();
+    let failures = 0;
+    const failing = async () => {
+      if (failures-- > 0) throw new ApiError("GET", 500, "");
+    };
+    const first = candidate(leases, "first", leases.connection(failing));
+    await seconds(4);
+    failures = 1;
+    for (let second = 0; second < 20; second++) {
+      await seconds(1);
+      expect(first.state.leads).toBe(true);
+    }
+  });
+
   test("a leader that sees another one's name in the Lease ends at once", async () => {
     const leases = new Leases();
     const first = candidate(leases, "first");

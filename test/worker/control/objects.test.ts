@@ -90,6 +90,17 @@ test("exported labels that the API server would reject (422) are left out, other
     internalTrafficPolicy: "Local",
     trafficDistribution: "PreferClose",
   });
+  // An API server before 1.34 rejects a Service with a newer value.
+  expect(derivedService(at, wanted)!.spec).not.toHaveProperty("trafficDistribution");
+});
+
+test("a ServiceImport has the cluster IPs of the families that exporters have: nothing is behind others", () => {
+  const both = { ips: ["10.0.0.1", "fd00::1"], ipFamilies: ["IPv4", "IPv6"] };
+  const ipsFor = (...ipFamilies: ("IPv4" | "IPv6")[]) =>
+    (serviceImport("v1beta1", at, desiredImport({ ipFamilies }), both).spec as { ips: string[] }).ips;
+  expect(ipsFor("IPv6")).toEqual(["fd00::1"]);
+  expect(ipsFor("IPv4", "IPv6")).toEqual(both.ips);
+  expect(ipsFor()).toEqual(both.ips);
 });
 
 test("exported labels cannot take the mark of the control plane away", () => {

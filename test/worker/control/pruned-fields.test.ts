@@ -51,7 +51,7 @@ describe("fields that the API server drops", () => {
     ["ServiceImport", "status"],
     ["ServiceExport", "status.conditions"],
     ["ServiceExport", "status.conditions[].observedGeneration"],
-    ["Service", "spec.trafficDistribution"],
+    ["Service", "spec.internalTrafficPolicy"],
   ])("of each %s are reported once and not written again: %s", async (kind, path) => {
     cluster.prune = older(kind, path);
     cluster.put(serviceExport);

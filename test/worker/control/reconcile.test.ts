@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { MANAGED_BY_LABEL } from "../../../src/extract/objects.ts";
+import { ApiError } from "../../../src/worker/api-server.ts";
 import { DesiredState } from "../../../src/worker/control/desired.ts";
 import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import {
@@ -36,8 +37,8 @@ describe("a ClusterSetIP service of another cluster", () => {
     expect(spec(held)).toEqual({
       type: "ClusterSetIP",
       ports: [{ name: "pg", protocol: "TCP", port: 5432 }],
-      ips: ["10.0.0.1", "fd00::1"],
-      ipFamilies: ["IPv4", "IPv6"],
+      ips: ["10.0.0.1"],
+      ipFamilies: ["IPv4"],
       sessionAffinity: "None",
       internalTrafficPolicy: "Cluster",
     });
@@ -240,6 +241,46 @@ describe("objects of somebody else", () => {
   });
 });
 
+describe("what the API server rejects", () => {
+  const reject = (rejected: string) => {
+    cluster.beforeWrite = (what) => {
+      if (what.includes(rejected)) throw new ApiError(what, 403, "exceeded quota");
+    };
+  };
+
+  test("of one slice holds up no other slice, no removal and no status, and is tried again", async () => {
+    const old = stateWith(linesOf(desiredImport(), { "v4-9": desiredSlice("10.1.0.9") }));
+    await reconcile(old);
+    reject("v4-0");
+    const slices = { "v4-0": desiredSlice("10.1.0.1"), "v4-1": desiredSlice("10.1.0.2") };
+    await expect(
+      reconcile(stateWith(linesOf(desiredImport({ clusters: ["a", "b"] }), slices))),
+    ).rejects.toThrow("exceeded quota");
+    expect(cluster.all("EndpointSlice").map(({ metadata }) => metadata.name)).toEqual([
+      endpointSliceName("db", "a", "v4-1"),
+    ]);
+    expect(cluster.get("ServiceImport", "db")!.status).toMatchObject({
+      clusters: [{ cluster: "a" }, { cluster: "b" }],
+    });
+  });
+
+  test("of the derived Service leaves an import that is not ready, and the conditions of the export", async () => {
+    cluster.put({
+      apiVersion: "multicluster.x-k8s.io/v1beta1",
+      kind: "ServiceExport",
+      metadata: { namespace: "shop", name: "db" },
+    });
+    reject("create Service shop");
+    const valid = { type: "Valid", status: "True", reason: "Valid", message: "" } as const;
+    const state = stateWith([...linesOf(), { export: "shop/db", conditions: [valid] }]);
+    await expect(reconcile(state)).rejects.toThrow("exceeded quota");
+    expect(cluster.get("ServiceImport", "db")!.status).toMatchObject({
+      conditions: [{ type: "Ready", status: "False", reason: "Pending" }],
+    });
+    expect(cluster.get("ServiceExport", "db")!.status).toMatchObject({ conditions: [valid] });
+  });
+});
+
 describe("drift", () => {
   test("what others add to lists by key, which apply leaves there, is taken out by a second write", async () => {
     const state = stateWith(linesOf());
@@ -255,6 +296,19 @@ describe("drift", () => {
     cluster.log.length = 0;
     await reconcile(state);
     expect(cluster.log).toEqual([]);
+  });
+
+  test("what others add so that apply would make the whole invalid is taken out, too", async () => {
+    const state = stateWith(linesOf());
+    await reconcile(state);
+    cluster.addPort(DERIVED, { name: "pg", protocol: "TCP", port: 99 });
+    cluster.beforeWrite = (what) => {
+      if (what === `apply Service shop/${DERIVED}`) throw new ApiError(what, 422, "Duplicate value: pg");
+    };
+    await reconcile(state);
+    expect(spec(cluster.get("Service", DERIVED)).ports).toEqual([
+      { name: "pg", protocol: "TCP", port: 5432 },
+    ]);
   });
 
   test("what others add stays, and costs no write", async () => {
@@ -329,7 +383,11 @@ describe("conditions of the cluster's own ServiceExport", () => {
       cluster.beforeWrite = () => {};
       cluster.stored.set(nameOf(held), { ...held, metadata: { ...held.metadata, generation: 2 } });
     };
-    await reconcile(stateWith([{ export: "shop/db", conditions: [CONFLICT] }]));
+    const state = stateWith([{ export: "shop/db", conditions: [CONFLICT] }]);
+    cluster.touched.clear();
+    await reconcile(state);
+    expect([...cluster.touched]).toEqual(["shop/db"]);
+    await reconcile(state);
     expect(cluster.get("ServiceExport", "db")!.status).toMatchObject({
       conditions: [{ observedGeneration: 2 }],
     });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { readServeConfig } from "../../../../src/hosts/node/config.ts";
+import { DEADLINE } from "../../../deadline.ts";
 import { blocksIn } from "../../../docs/pages.ts";
 import { runProgram } from "../../harness/cli.ts";
 import { gatewayFolder, kustomized, workerFolder } from "../../harness/infra.ts";
@@ -423,7 +424,7 @@ describe("a real API server with the CRDs of cert-manager, Gateway API and the P
     const files = (await operatorCrds()).flatMap((path) => ["--filename", path]);
     expect(await kubectl("create", ...files)).toMatchObject({ code: 0 });
     expect(
-      await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"),
+      await kubectl("wait", "--for=condition=Established", "crd", "--all", `--timeout=${DEADLINE / 1000}s`),
     ).toMatchObject({
       code: 0,
     });

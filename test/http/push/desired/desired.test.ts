@@ -206,6 +206,27 @@ describe("a stream of a desired state is rejected", () => {
   });
 });
 
+it("changes that keep coming hold up no line of leases", async () => {
+  const { push, open, pass } = await openDesiredApi({ limits: { controlIdleSeconds: 600 } });
+  await push(snapshot("a"));
+  const reader = await open("a");
+  await reader.batch();
+  await reader.next();
+  const many = Object.fromEntries(
+    Array.from({ length: 600 }, (_, index) => [
+      `shop/web-${index}`,
+      exported({ endpoints: pods("10.2.0.1") }),
+    ]),
+  );
+  await push(snapshot("c", { exports: many }));
+  const first = await reader.next();
+  await pass(30_000);
+  const lines = [first];
+  while (lines.at(-1) !== undefined && !("position" in lines.at(-1)!)) lines.push(await reader.next());
+  expect(lines.some((line) => line !== undefined && "leases" in line)).toBe(true);
+  await reader.cancel();
+});
+
 describe("a stream ends", () => {
   it("after a time, and is resumed: no limit was hit", async () => {
     const { push, open, counts, counters, pass, clock } = await openDesiredApi();
