@@ -8,6 +8,7 @@ import { type App, createApp } from "../http/app.ts";
 import { isLocalHost, NO_ORIGIN } from "../http/messages/fields.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate, type Rate } from "../limits/client-rate.ts";
+import { anyLoad } from "../limits/load.ts";
 import { auditToLog, createAudit } from "./log.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, AnswersContext, GatewayConfig, Platform } from "./platform.ts";
@@ -48,6 +49,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { gatewayAddresses = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
+  const loads = [platform.load, answers.load].filter((load) => load !== undefined);
   const app = createApp({
     access,
     gateway,
@@ -78,7 +80,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
       location: locationSettings(config.location),
     },
     rate: requestsPerSecond === 0 ? undefined : createRate(config, platform),
-    load: platform.load,
+    load: loads.length === 0 ? undefined : anyLoad(loads),
     // Where neither a certificate nor a rule keeps unknown clients from pages.
     ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: isLocalHost }),
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),

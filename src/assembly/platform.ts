@@ -147,6 +147,8 @@ export interface AnswersContext
 export interface Answers extends Pick<AppParts, "transferRoutes">, Required<Pick<AppParts, "pushRoutes">> {
   /** Whose readiness is public. */
   readonly gateway: StatusSource;
+  /** Of what can wait. Default: none. */
+  readonly load?: Load;
   /** What the clients of a rule get; `listed` is for pages and explanations. */
   of(rule: AccessRule): Omit<RuleParts, "pages"> & Required<Pick<RuleParts, "listed">>;
   close(): Promise<void>;

@@ -53,6 +53,7 @@ export async function openPrimary(
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
   return {
     gateway: gateway.everything,
+    load: gateway.turns.later,
     of: ({ visibility }) => {
       const within = gateway.within(visibility);
       const listed = (): Listed | undefined => {

@@ -36,14 +36,20 @@ function publicAddresses({ listen }: ServeConfig["dns"]): string[] {
 
 /**
  * If the designated resolver's name is in a zone of the gateway, the gateway answers with its addresses.
- * @throws {UsageError} if it has no addresses, or if its name could be that of a service
+ * @throws {UsageError} if it has no addresses, if its name could be that of a service, or without a port of
+ * HTTPS
  */
 export function checkDesignatedName({
   ddr,
+  tls,
   zones,
   federations,
-}: Pick<ServeConfig, "ddr" | "zones" | "federations">): void {
+}: Pick<ServeConfig, "ddr" | "tls" | "zones" | "federations">): void {
   if (ddr.name === undefined) return;
+  if (tls === false && ddr.httpsPort === undefined)
+    throw new UsageError(
+      "ddr.httpsPort: with tls: false (--no-tls) the gateway does not know the port of the proxy that ends TLS: set it",
+    );
   const name = canonical(ddr.name);
   for (const zone of [...zones.map(canonical), ...stubZoneNames({ zones: [] }, federations)]) {
     if (name !== zone && !name.endsWith(`.${zone}`)) continue;

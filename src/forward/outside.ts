@@ -124,8 +124,10 @@ export class Outside {
     const own = message.slice();
     const target = queryForTarget(own, query, given.cnameTarget);
     const alone = { answer: given };
+    // Other clients get the target's records as well: no cache may have this answer for them.
+    const withheld = { answer: { ...given, freshness: 0 } };
     const join = ({ answer, origin, retryAfter }: OutsideAnswer): OutsideAnswer => {
-      if (retryAfter !== undefined || answer.outcome === "refused") return alone;
+      if (retryAfter !== undefined || answer.outcome === "refused") return withheld;
       const joined = appendTarget(own, query, given, answer);
       if (joined === undefined) return alone;
       return { answer: joined, isContinued: true, ...(origin !== undefined && { origin }) };

@@ -320,7 +320,7 @@ export class AnsweringState {
   async #survey(scope: KeyedScope, isEverything: boolean): Promise<Surveyed | undefined> {
     const { clock, turns = new Turns(clock), contentionOf } = this.#parts;
     const [survey] = await Promise.all([
-      scope.survey.within(MOST_SURVEY, turns, clock),
+      scope.survey.within(MOST_SURVEY, turns.later, clock),
       atMost(MOST_SURVEY, clock, scope.count()),
     ]);
     if (survey === undefined || !isEverything) return survey;

@@ -1,3 +1,4 @@
+import type { Load } from "../limits/load.ts";
 import type { Steps } from "../zone/steps.ts";
 
 /** Where the time comes from. */
@@ -107,6 +108,11 @@ const TURN_MILLISECONDS = 1;
 /** Steps of a turn at most: in a Worker the clock does not move while it computes. */
 const MOST_STEPS = 256;
 
+/** One turn of so many is for work that can wait, however much other work there is. */
+const LATER_EVERY = 8;
+/** Pieces of such work that may wait: above it the gateway takes no more. */
+const MOST_LATER = 256;
+
 /** What turns are measured and separated by. */
 type TurnClock = Pick<Clock, "now" | "nextTurn" | "setTimer">;
 
@@ -124,22 +130,37 @@ type Waiting = (turn: Turn) => void;
  * turns: small pushes do not wait for large ones.
  */
 export class Turns {
+  /** Runs what people look at, which can wait: after pushes, queries and what other gateways read. */
+  readonly later: Pick<Turns, "run"> & Load;
   readonly #clock: TurnClock;
   readonly #waiting: Waiting[] = [];
+  readonly #later: Waiting[] = [];
+  #turns = 0;
   #isScheduled = false;
   /** What begins has this turn. Undefined if nothing began in this turn of the event loop. */
   #first: Turn | undefined;
 
   constructor(clock: TurnClock) {
     this.#clock = clock;
+    const waiting = this.#later;
+    this.later = {
+      run: (steps, mostSteps) => this.#run(steps, waiting, mostSteps),
+      get isHigh() {
+        return waiting.length > MOST_LATER;
+      },
+    };
   }
 
   /** Runs steps to their end. @param mostSteps of a turn */
-  async run<Result>(steps: Steps<Result>, mostSteps = MOST_STEPS): Promise<Result> {
+  run<Result>(steps: Steps<Result>, mostSteps?: number): Promise<Result> {
+    return this.#run(steps, this.#waiting, mostSteps);
+  }
+
+  async #run<Result>(steps: Steps<Result>, waiting: Waiting[], mostSteps = MOST_STEPS): Promise<Result> {
     let turn: Turn | undefined = this.#firstTurn();
     for (;;) {
       if (turn === undefined || turn.steps >= mostSteps || this.#clock.now() >= turn.endsAt)
-        turn = await this.#next();
+        turn = await this.#next(waiting);
       turn.steps++;
       const { done, value } = steps.next();
       if (done === true) return value;
@@ -159,9 +180,9 @@ export class Turns {
     return { endsAt: this.#clock.now() + TURN_MILLISECONDS, steps: 0 };
   }
 
-  #next(): Promise<Turn> {
+  #next(waiting: Waiting[]): Promise<Turn> {
     const { promise, resolve } = Promise.withResolvers<Turn>();
-    this.#waiting.push(resolve);
+    waiting.push(resolve);
     this.#schedule();
     return promise;
   }
@@ -172,8 +193,10 @@ export class Turns {
     inNextTurn(this.#clock, () => {
       this.#isScheduled = false;
       this.#first = undefined;
-      this.#waiting.shift()?.(this.#begin());
-      if (this.#waiting.length > 0) this.#schedule();
+      const [first, second] =
+        ++this.#turns % LATER_EVERY === 0 ? [this.#later, this.#waiting] : [this.#waiting, this.#later];
+      (first.shift() ?? second.shift())?.(this.#begin());
+      if (this.#waiting.length + this.#later.length > 0) this.#schedule();
     });
   }
 }

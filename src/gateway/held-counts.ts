@@ -40,7 +40,7 @@ export class HeldCounts implements ScopeFollower {
   }
 
   /** Counts each cluster once, in turns. What changes meanwhile is counted the next time. */
-  count(turns: Turns): Promise<void> {
+  count(turns: Pick<Turns, "run">): Promise<void> {
     this.#run ??= turns.run(this.#countAll()).finally(() => {
       this.#run = undefined;
     });

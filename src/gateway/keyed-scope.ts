@@ -97,7 +97,7 @@ export class KeyedScope {
     if (this.#counts === undefined) return;
     // Clusters that came or went since make other entries.
     this.#current();
-    await this.#counts.count(this.#turns);
+    await this.#counts.count(this.#turns.later);
   }
 
   /** What is answered from. @param live ids of the live clusters @param serial of the SOA record */

@@ -112,7 +112,7 @@ export class Survey implements Objections, ScopeFollower {
   }
 
   /** Brings the lists up to date, in turns: all that has changed until this resolves. */
-  async refresh(turns: Turns): Promise<void> {
+  async refresh(turns: Pick<Turns, "run">): Promise<void> {
     while (!this.#isUpToDate) {
       this.#run ??= turns.run(this.update()).finally(() => {
         this.#run = undefined;
@@ -125,7 +125,11 @@ export class Survey implements Objections, ScopeFollower {
    * The lists as of now; or, where that takes longer, as of the last time; undefined where there was none.
    * @param most milliseconds
    */
-  async within(most: number, turns: Turns, clock: Pick<Clock, "setTimer">): Promise<this | undefined> {
+  async within(
+    most: number,
+    turns: Pick<Turns, "run">,
+    clock: Pick<Clock, "setTimer">,
+  ): Promise<this | undefined> {
     if (!this.#isUpToDate) await atMost(most, clock, this.refresh(turns));
     return this.#hasLists || this.#world() === undefined ? this : undefined;
   }

@@ -75,7 +75,7 @@ export async function explainAnswer(
       records: json.Answer ?? [],
     },
   );
-  return served.merged === undefined ? finish(steps) : served.merged.turns.run(steps);
+  return served.merged === undefined ? finish(steps) : served.merged.turns.later.run(steps);
 }
 
 /** The most records of one explanation. */

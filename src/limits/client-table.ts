@@ -106,14 +106,15 @@ export abstract class SharedClientTable {
 export interface ClientCountMemory {
   readonly keys: SharedArrayBuffer;
   readonly counts: SharedArrayBuffer;
+  readonly requests: SharedArrayBuffer;
 }
 
 /** The slot in which a connection is counted. */
 export type ClientSlot = number;
 
 /**
- * The number of open connections of each client, in all threads of a process. Each thread has a row, as in
- * `SharedCounts`.
+ * The number of open connections of each client, and of requests over them, in all threads of a process. Each
+ * thread has a row, as in `SharedCounts`.
  *
  * A slot without connections goes to the next client. While all slots of a set have connections, a further
  * client is counted with the client that has the fewest: both have one limit together, and neither is kept
@@ -121,19 +122,22 @@ export type ClientSlot = number;
  */
 export class SharedClientCounts extends SharedClientTable {
   readonly #counts: Int32Array;
+  readonly #requests: Int32Array;
   readonly #slots: number;
   readonly #row: number;
 
   /** Memory for at least so many clients at the same time, and so many threads. */
   static allocate(clients: number, threads: number): ClientCountMemory {
     const keys = SharedClientTable.allocateKeys(clients);
-    return { keys, counts: new SharedArrayBuffer(SharedClientTable.slotsOf(keys) * threads * 4) };
+    const rows = () => new SharedArrayBuffer(SharedClientTable.slotsOf(keys) * threads * 4);
+    return { keys, counts: rows(), requests: rows() };
   }
 
   /** @param thread the number of the thread that counts, from 0 */
-  constructor({ keys, counts }: ClientCountMemory, thread: number) {
+  constructor({ keys, counts, requests }: ClientCountMemory, thread: number) {
     super(keys);
     this.#counts = new Int32Array(counts);
+    this.#requests = new Int32Array(requests);
     this.#slots = SharedClientTable.slotsOf(keys);
     this.#row = thread * this.#slots;
   }
@@ -152,14 +156,30 @@ export class SharedClientCounts extends SharedClientTable {
 
   /** The connections that are counted in a slot. */
   totalOf(slot: ClientSlot): number {
-    let sum = 0;
-    for (let cell = slot; cell < this.#counts.length; cell += this.#slots) sum += this.#counts[cell]!;
-    return sum;
+    return this.#sum(this.#counts, slot);
   }
 
-  /** Removes the connections of a thread that ended. */
+  /** Counts requests over a connection that is counted there; below 0, no more. */
+  addRequests(slot: ClientSlot, count: number): void {
+    const cell = this.#row + slot;
+    this.#requests[cell] = this.#requests[cell]! + count;
+  }
+
+  /** The requests that are counted in a slot. */
+  requestsOf(slot: ClientSlot): number {
+    return this.#sum(this.#requests, slot);
+  }
+
+  /** Removes the connections and requests of a thread that ended. */
   clear(thread: number): void {
-    this.#counts.fill(0, thread * this.#slots, (thread + 1) * this.#slots);
+    for (const counts of [this.#counts, this.#requests])
+      counts.fill(0, thread * this.#slots, (thread + 1) * this.#slots);
+  }
+
+  #sum(counts: Int32Array, slot: ClientSlot): number {
+    let sum = 0;
+    for (let cell = slot; cell < counts.length; cell += this.#slots) sum += counts[cell]!;
+    return sum;
   }
 
   protected override useOf(slot: number): number {

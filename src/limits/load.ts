@@ -97,9 +97,14 @@ export class RequestsInFlight implements Load {
     return this.#requests.begin(this.#most);
   }
 
-  /** Frees a place. */
-  end(): void {
-    this.#requests.end();
+  /** Takes places for what a request holds, also where there are none. */
+  hold(places: number): void {
+    for (let place = 0; place < places; place++) this.#requests.begin(Number.POSITIVE_INFINITY);
+  }
+
+  /** Frees places. */
+  end(places = 1): void {
+    for (let place = 0; place < places; place++) this.#requests.end();
   }
 }
 

@@ -1,4 +1,4 @@
-import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
+import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/name.ts";
 import { read16 } from "../zone/record-block.ts";
 import { type Answer, outcomeOf } from "./answer.ts";
 import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
@@ -91,7 +91,8 @@ export function answerFailure(message: Uint8Array, form: AnswerForm): Answer | u
 
 /**
  * Answers without records and with TC, so that the client repeats the query over TCP. Hardly longer than the
- * query. Undefined for bytes that are not a DNS query.
+ * query. With AA: glibc takes an empty answer without AA and RA for a referral, and does not repeat it.
+ * Undefined for bytes that are not a DNS query.
  */
 export function answerTruncated(message: Uint8Array, transport: Transport): Uint8Array | undefined {
   if (!isQuery(message)) return undefined;
@@ -102,8 +103,10 @@ export function answerTruncated(message: Uint8Array, transport: Transport): Uint
 export function fitAnswer(message: Uint8Array, answer: Answer, transport: Transport): Answer {
   const query = readQuery(message);
   if ("code" in query || answer.bytes.length <= longestAnswerFor(transport, query.edns)) return answer;
-  const rcode = read16(answer.bytes, 2) & 0x0f;
-  return { ...answer, bytes: truncated(message, query, transport, rcode), freshness: 0 };
+  const flags = read16(answer.bytes, 2);
+  const bytes = truncated(message, query, transport, flags & 0x0f, (flags & HeaderFlag.AA) !== 0);
+  bytes[3]! |= flags & HeaderFlag.RA;
+  return { ...answer, bytes, freshness: 0 };
 }
 
 function truncated(
@@ -111,9 +114,10 @@ function truncated(
   query: Query | QueryError,
   transport: Transport,
   rcode: number = ResponseCode.NOERROR,
+  isAuthoritative = true,
 ): Uint8Array<ArrayBuffer> {
   if ("code" in query) return answerError(message, query, { transport }).bytes;
   const writer = beginAnswer(message, query, { transport });
   writer.truncated = true;
-  return writer.finish(rcode, false);
+  return writer.finish(rcode, isAuthoritative);
 }

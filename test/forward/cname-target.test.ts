@@ -31,11 +31,22 @@ function world(target: string) {
 /** What the gateway and then the upstream say of an ExternalName Service. */
 function ask(
   server: Handler,
-  { target = TARGET, type = "A", changes = {} as ForwarderChanges, policy = "forward" as OutsidePolicy } = {},
+  {
+    target = TARGET,
+    type = "A",
+    changes = {} as ForwarderChanges,
+    policy = "forward" as OutsidePolicy,
+    isAllowed = true,
+  } = {},
 ) {
   const { forwarder, asked } = fakeForwarder({ one: server }, changes);
   const localZones = new LocalZones({ own: ["clusterset.local", "federation"], also: [], except: [] });
-  const outside = new Outside({ given: "refuse", localZones, forwarder });
+  const outside = new Outside({
+    given: "refuse",
+    localZones,
+    forwarder,
+    clients: isAllowed ? undefined : [],
+  });
   const message = queryFor(NAME, withEdns, type);
   const given = resolve(message, world(target))!;
   return { given, asked, answered: outside.answer(message, given, policy, "192.0.2.77", "public") };
@@ -156,6 +167,12 @@ describe("an alias that leads outside", () => {
     expect(decoded(local.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "127.0.0.1" }]);
     const { answered, given } = ask(silent, { policy: "refuse" });
     expect(atOnce(answered).answer).toBe(given);
+  });
+
+  it("is kept by no cache if others may query its target", () => {
+    const { answered, given } = ask(silent, { isAllowed: false });
+    expect(given.freshness).toBeGreaterThan(0);
+    expect(atOnce(answered).answer).toEqual({ ...given, freshness: 0 });
   });
 });
 

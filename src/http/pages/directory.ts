@@ -159,7 +159,7 @@ export function createDirectory(listed: () => Listed | undefined) {
       if (merged === undefined) return elsewhere("The exports of a cluster");
       const { findings = [] } = (await merged.survey()) ?? {};
       const own = findings.filter((finding) => finding.clusterId === clusterId);
-      return merged.turns.run(exportsOf(merged.accounts, own, clusterId, range));
+      return merged.turns.later.run(exportsOf(merged.accounts, own, clusterId, range));
     },
     async services(request: ServiceSearch): Promise<Part<GridRow>> {
       const now = listed();
@@ -169,7 +169,7 @@ export function createDirectory(listed: () => Listed | undefined) {
         const list = await now.services?.(request);
         return list === undefined ? elsewhere("Services") : { total: list.total, entries: list.services };
       }
-      return merged.turns.run(gridRows(merged.accounts, request));
+      return merged.turns.later.run(gridRows(merged.accounts, request));
     },
     /** What happened to clusters, the newest first; undefined where that is not known. */
     history: () => listed()?.merged?.accounts.world.entries.history(MOST_HISTORY),

@@ -37,6 +37,32 @@ describe("turns", () => {
     expect(turnsOf.slice(0, 6)).toEqual(["a", "b", "c", "a", "b", "c"]);
   });
 
+  test("what can wait has the turns that nothing else wants, and one of eight", async () => {
+    const { turns, next } = openTurns();
+    const done: string[] = [];
+    const run = [
+      turns.later.run(stepsOf("page", 64, done), 4),
+      turns.run(stepsOf("a", 200, done), 4),
+      turns.run(stepsOf("b", 200, done), 4),
+    ];
+    while (done.length < 464) await next();
+    for (let left = 0; left < 3; left++) await next();
+    await Promise.all(run);
+    const until = done.slice(0, done.lastIndexOf("b"));
+    const share = until.filter((name) => name === "page").length / until.length;
+    expect(share).toBeGreaterThan(1 / 12);
+    expect(share).toBeLessThan(1 / 7);
+  });
+
+  test("what can wait is too much above a number of pieces", async () => {
+    const { turns } = openTurns();
+    const run = () => void turns.later.run(stepsOf("page", 1000, []), 1);
+    for (let piece = 0; piece < 256; piece++) run();
+    expect(turns.later.isHigh).toBe(false);
+    for (let piece = 0; piece < 2; piece++) run();
+    expect(turns.later.isHigh).toBe(true);
+  });
+
   test("a push that fails ends alone, and the others go on", async () => {
     const { turns, next } = openTurns();
     const done: string[] = [];

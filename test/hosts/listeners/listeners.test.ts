@@ -263,6 +263,12 @@ describe("designated resolvers (RFC 9462)", () => {
     expect(subjectAltName).toContain("IP Address:127.0.0.3");
   });
 
+  it("require the port of the proxy that ends TLS", async () => {
+    await expect(gateways.start(folder, { ddr: { name: "other.example" }, tls: false })).rejects.toThrow(
+      /ddr\.httpsPort: with tls: false/,
+    );
+  });
+
   it("require a certificate for the name", async () => {
     const made = await keepSelfSigned(join(folder, "own"), "other.example", Date.now());
     const tls = { certificateFile: made.certificateFile, keyFile: join(folder, "own/tls/self-signed.key") };

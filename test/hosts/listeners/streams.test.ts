@@ -5,7 +5,7 @@ import type { Listener } from "../../../src/hosts/node/listen.ts";
 import { Connections, listenStream } from "../../../src/hosts/node/listeners/stream.ts";
 import type { AnswerMessage } from "../../../src/hosts/node/listeners/udp.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls.ts";
-import { SharedClientCounts } from "../../../src/limits/client-table.ts";
+import { ClientNetworks, SharedClientCounts } from "../../../src/limits/client-table.ts";
 import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";
 import { ownCount } from "../../../src/limits/shared.ts";
 import type { Answer } from "../../../src/resolve/answer.ts";
@@ -111,6 +111,7 @@ function connectionsOf(bounds: Bounds & { readonly handshakeSeconds?: number }):
     limits: { queryBytes: 512, handshakeSeconds },
     counters: { limits, errors: new ConnectionErrors() },
     onError: (error) => errors.push(error as Error),
+    networks: new ClientNetworks({ exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64 }),
     open: {
       all: ownCount("dns.connections"),
       clients: new SharedClientCounts(SharedClientCounts.allocate(100, 1), 0),
@@ -270,6 +271,20 @@ describe("connections are bounded (RFC 7766 section 6.2.2)", () => {
     expect(hits()).toEqual({ "dns.connections": 1 });
     await handler.release(1);
     expect(idOf(await busy.next())).toBe(1);
+  });
+
+  it("one that never has its handshake is closed before others, after a second", async () => {
+    const { bound, connect } = await startTls({ connections: 2 });
+    const active = await connect();
+    const silent = await StreamClient.tcp(bound.port);
+    clients.push(silent);
+    expect(idOf(await active.ask(ask(1)))).toBe(1);
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1001);
+    const another = await connect();
+    expect(idOf(await another.ask(ask(2)))).toBe(2);
+    expect(await silent.next()).toBeUndefined();
+    vi.restoreAllMocks();
+    expect(idOf(await active.ask(ask(3)))).toBe(3);
   });
 
   it("a connection with pending queries is not closed", async () => {

@@ -75,6 +75,24 @@ test("an address that another program has is an error, and nothing stays open", 
   other.close();
 });
 
+test("a stop waits for answers that come later", async () => {
+  let answerLate = () => {};
+  const answer = (query: Uint8Array) => {
+    const own = new Uint8Array(query);
+    return new Promise<ReturnType<typeof parts.answer>>((resolve) => {
+      answerLate = () => resolve(parts.answer(own));
+    });
+  };
+  const { port, stop } = await listenUdp("127.0.0.11", 0, { ...parts, answer });
+  const answered = ask(port, "127.0.0.11");
+  const begun = answerLate;
+  await vi.waitFor(() => expect(answerLate).not.toBe(begun));
+  const stopped = stop(60_000);
+  answerLate();
+  expect(await answered).toBe("asked");
+  await stopped;
+});
+
 test("a datagram that cannot be handled is reported, and the next one is answered", async () => {
   addresses = ["127.0.0.11"];
   const onError = vi.fn();

@@ -19,7 +19,16 @@ const tables = {
     const limits = { queryBytes: 512, handshakeSeconds: 1 };
     const counters = { limits: new LimitCounters(), errors: new ConnectionErrors() };
     const open = { all: ownCount("dot.connections"), clients: clientCounts() };
-    const connections = new Connections({ kind: "dot", settings, limits, open, counters, onError: () => {} });
+    const networks = { of: (address: string) => address };
+    const connections = new Connections({
+      kind: "dot",
+      settings,
+      limits,
+      networks,
+      open,
+      counters,
+      onError: () => {},
+    });
     return { admit: (socket: Socket) => connections.admit(socket), end: () => connections.destroyAll() };
   },
   HTTP: () => {

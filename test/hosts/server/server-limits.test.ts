@@ -195,6 +195,38 @@ describe("requests in flight", () => {
     await until(() => expect(server.requests.count).toBe(0));
   });
 
+  it("of one client are at most a twentieth: others have places", async () => {
+    const { fetch, waiting, release } = holding();
+    const server = await start({
+      limits: { requestsInFlight: 40, streamsPerConnection: 2 },
+      clients: {},
+      fetch,
+    });
+    const [first, second] = [http2(server), http2(server)];
+    const streams = [first.request(), second.request()];
+    await until(() => expect(waiting).toHaveLength(2));
+    const refused = first.request();
+    refused.on("error", () => {});
+    await closed(refused);
+    expect(refused.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
+    expect(server.hits()).toEqual({ "limits.requestsInFlight": 1 });
+    release();
+    await Promise.all(streams.map(async (stream) => closed(stream.resume())));
+    expect(await answered(first).then(() => server.requests.count, String)).toBe(0);
+  });
+
+  it("count once for each 16 KiB of a response that their client does not read", async () => {
+    const server = await start({ fetch: () => new Response("x".repeat(100 * 1024)) });
+    const session = http2(server);
+    session.settings({ initialWindowSize: 0 });
+    await once(session, "localSettings");
+    const stream = session.request();
+    await once(stream, "response");
+    expect(server.requests.count).toBe(1 + 6);
+    stream.close();
+    await until(() => expect(server.requests.count).toBe(0));
+  });
+
   it("are none any more after clients have gone in the middle of them", async () => {
     const server = await start({ fetch: () => new Promise(() => {}) });
     const session = http2(server);

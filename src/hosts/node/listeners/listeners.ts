@@ -1,7 +1,9 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
+import { socketNetworks } from "../../../config/limits.ts";
 import type { ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/values.ts";
+import { ClientNetworks } from "../../../limits/client-table.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/message-writer.ts";
 import { asOneListener, type Listener, listenOnAll, type StartListener } from "../listen.ts";
@@ -13,7 +15,7 @@ import { listenUdp, ResponseRateLimit } from "./udp.ts";
 
 /** The parts of the listeners. */
 export interface ListenerParts {
-  readonly config: Pick<ServeConfig, "dns" | "dot" | "limits">;
+  readonly config: Pick<ServeConfig, "clients" | "dns" | "dot" | "limits">;
   /** Answers queries of a listener, over each of its transports. */
   readonly answerAt: (place: ListenPlace, transport: Transport) => AnswerMessage;
   /** Called with errors of queries and their sockets. */
@@ -70,6 +72,7 @@ export async function startListeners(
       counters,
       onError,
       reusePort,
+      networks: new ClientNetworks({ ...socketNetworks(config.clients), exempt: [] }),
       open: { all: shared.count(`${kind}.connections`), clients: shared.clients(kind) },
     });
   try {

@@ -3,7 +3,7 @@ import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Dns } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { GatheredBytes } from "../../../http2/gathered-bytes.ts";
-import type { SharedClientCounts } from "../../../limits/client-table.ts";
+import type { ClientNetworks, SharedClientCounts } from "../../../limits/client-table.ts";
 import type { Count } from "../../../limits/shared.ts";
 import type { Answer } from "../../../resolve/answer.ts";
 import type { AnswerMessage } from "./udp.ts";
@@ -17,6 +17,8 @@ export interface StreamParts {
     "connections" | "connectionsPerClient" | "idleSeconds" | "queriesPerConnection"
   >;
   readonly limits: Pick<ServeConfig["limits"], "queryBytes" | "handshakeSeconds">;
+  /** Which addresses are one client. */
+  readonly networks: Pick<ClientNetworks, "of">;
   /** The open connections in all threads, and those of each client. */
   readonly open: { readonly all: Count; readonly clients: SharedClientCounts };
   readonly counters: Pick<QueryCounters, "limits" | "errors">;

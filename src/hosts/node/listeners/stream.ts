@@ -2,7 +2,14 @@ import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { ClientSlot } from "../../../limits/client-table.ts";
 import { type Listener, listen, stopServer } from "../listen.ts";
-import { ConnectionTable, keyOf, Order, type Ordered, type TableEntry } from "../server/connections.ts";
+import {
+  ConnectionTable,
+  HANDSHAKE_GRACE,
+  keyOf,
+  Order,
+  type Ordered,
+  type TableEntry,
+} from "../server/connections.ts";
 import { negotiate, type ServerTls, secureContext } from "../tls.ts";
 import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 import type { AnswerMessage } from "./udp.ts";
@@ -75,13 +82,14 @@ const SWEEP_INTERVAL = 1000;
 
 /**
  * The connections of all listeners of one kind in one thread. The limits count those of all threads. At the
- * limit the longest idle connection of this thread is closed (RFC 7766 section 6.2.2), so idle connections do
- * not keep other clients out.
+ * limit one of this thread is closed that takes long for its handshake, else the longest idle one (RFC 7766
+ * section 6.2.2), so that these do not keep other clients out.
  */
 export class Connections {
   readonly parts: StreamParts;
   readonly #held = new ConnectionTable<Held>();
-  /** Those that had their handshake, by their last query or answer. */
+  /** Those in their handshake, by their start, and those that had it, by their last query or answer. */
+  readonly #silent = new Order<Held>();
   readonly #used = new Order<Held>();
   #sweeper: NodeJS.Timeout | undefined;
 
@@ -91,11 +99,11 @@ export class Connections {
 
   /** Admits a new connection, or closes it. */
   admit(socket: Socket): void {
-    const client = socket.remoteAddress;
+    const { remoteAddress } = socket;
     // The client has disconnected already.
-    if (client === undefined) return void socket.destroy();
-    const { counters, kind, settings, open } = this.parts;
-    const slot = open.clients.begin(client);
+    if (remoteAddress === undefined) return void socket.destroy();
+    const { counters, kind, settings, open, networks } = this.parts;
+    const slot = open.clients.begin(networks.of(remoteAddress) ?? remoteAddress);
     const reject = () => {
       open.clients.end(slot);
       socket.destroy();
@@ -120,6 +128,7 @@ export class Connections {
       newer: undefined,
     };
     this.#held.add(held);
+    this.#silent.append(held);
     const interval = Math.min(SWEEP_INTERVAL, Math.ceil(settings.idleSeconds * 500));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
     socket.once("close", () => this.#release(held));
@@ -134,6 +143,7 @@ export class Connections {
       if (held.isCounted) this.#used.append(held);
     };
     held.connection = new StreamConnection(socket, answer, this.parts, active);
+    this.#silent.remove(held);
     active();
   }
 
@@ -162,10 +172,13 @@ export class Connections {
   }
 
   #dropIdlest(): boolean {
-    let idlest = this.#used.oldest;
-    while (idlest?.connection?.isBusy === true) idlest = idlest.newer;
+    const silent = this.#silent.oldest;
+    const isLate = silent !== undefined && silent.activeAt < performance.now() - HANDSHAKE_GRACE;
+    let used = this.#used.oldest;
+    while (used?.connection?.isBusy === true) used = used.newer;
+    const idlest = isLate ? silent : (used ?? silent);
     if (idlest === undefined) return false;
-    idlest.connection!.destroy();
+    idlest.connection?.destroy();
     idlest.socket.destroy();
     // It no longer counts; the socket closes later.
     this.#release(idlest);
@@ -174,7 +187,7 @@ export class Connections {
 
   #release(held: Held): void {
     this.#held.delete(held);
-    this.#used.remove(held);
+    (held.connection === undefined ? this.#silent : this.#used).remove(held);
     if (held.isCounted) {
       held.isCounted = false;
       this.parts.open.all.end();

@@ -2,6 +2,7 @@ import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
+import { setTimeout } from "node:timers/promises";
 import type { ClientRequest } from "../../../access/client.ts";
 import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../../answer/answer-query.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
@@ -65,13 +66,13 @@ export async function listenUdp(host: string, port: number, parts: UdpParts): Pr
         onFailure(error);
       }
   };
-  const stop = () => asOneListener([...open.values()]).stop(0);
+  const stop = (grace: number) => asOneListener([...open.values()]).stop(grace);
   try {
     await follow((error) => {
       throw error;
     });
   } catch (error) {
-    await stop();
+    await stop(0);
     throw error;
   }
   let following = Promise.resolve();
@@ -80,10 +81,10 @@ export async function listenUdp(host: string, port: number, parts: UdpParts): Pr
   }, FOLLOW_INTERVAL).unref();
   return {
     port: own,
-    stop: async () => {
+    stop: async (grace) => {
       clearInterval(timer);
       await following;
-      await stop();
+      await stop(grace);
     },
   };
 }
@@ -110,33 +111,48 @@ async function bindUdp(host: string, port: number, parts: UdpParts): Promise<Lis
   const listening = once(socket, "listening");
   socket.bind({ address: host, port, exclusive: true });
   await listening;
+  const pending = new Set<Promise<void>>();
   socket.on("message", (query, client) => {
     try {
-      answerDatagram(socket, query, client, parts);
+      const later = answerDatagram(socket, query, client, parts);
+      if (later !== undefined) pending.add(later.finally(() => pending.delete(later)));
     } catch (error) {
       parts.onError(error);
     }
   });
   return {
     port: socket.address().port,
-    stop: () => new Promise((stopped) => socket.close(stopped)),
+    stop: async (grace) => {
+      socket.removeAllListeners("message");
+      await Promise.race([Promise.all(pending), setTimeout(grace, undefined, { ref: false })]);
+      await new Promise<void>((stopped) => socket.close(stopped));
+    },
   };
 }
 
-function answerDatagram(socket: Socket, query: Buffer, client: RemoteInfo, parts: UdpParts): void {
+/** @returns a promise where the answer comes later */
+function answerDatagram(
+  socket: Socket,
+  query: Buffer,
+  client: RemoteInfo,
+  parts: UdpParts,
+): Promise<void> | undefined {
   // Port 0 cannot receive an answer.
-  if (client.port === 0) return;
+  if (client.port === 0) return undefined;
   const verdict = parts.rateLimit.take(client.address);
   if (verdict !== "answer") {
     const answer = verdict === "truncate" ? answerTruncated(query, parts.transport) : undefined;
     parts.counters.rateLimited.hit(answer === undefined ? "dropped" : "truncated");
     if (answer !== undefined) send(socket, answer, client, parts);
-    return;
+    return undefined;
   }
   const answered = parts.answer(query, client.address);
-  if (answered instanceof Promise)
-    void answered.then((answer) => answer !== undefined && send(socket, answer.bytes, client, parts));
-  else if (answered !== undefined) send(socket, answered.bytes, client, parts);
+  const sendAnswer = (answer: Answer | undefined) => {
+    if (answer !== undefined) send(socket, answer.bytes, client, parts);
+  };
+  if (answered instanceof Promise) return answered.then(sendAnswer);
+  sendAnswer(answered);
+  return undefined;
 }
 
 function send(

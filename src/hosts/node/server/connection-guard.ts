@@ -13,6 +13,10 @@ import {
 } from "./connections.ts";
 
 const SWEEP_INTERVAL = 1000;
+/** The part of all requests in flight that one client may have. */
+const SHARE_OF_CLIENT = 1 / 20;
+/** A response that its client does not read counts as a request for each of so many bytes that it holds. */
+const BYTES_OF_PLACE = 16 * 1024;
 /** How long a client may take to answer a PING, in milliseconds. */
 const PROBE_TIMEOUT = 2000;
 
@@ -26,6 +30,9 @@ export class ConnectionGuard {
   readonly #protection: ServerProtection;
   readonly #held: HeldConnections;
   readonly #resets: TokenBuckets;
+  readonly #mostOfClient: number;
+  /** The places of responses that wait for their clients, beside those of their requests. */
+  readonly #waiting = new Map<Http2Stream, number>();
   /** Responses over HTTP/1.1 in progress with the times at which their requests began, the oldest first. */
   readonly #responses = new Map<ServerResponse, number>();
   readonly #sweeper: NodeJS.Timeout;
@@ -37,6 +44,10 @@ export class ConnectionGuard {
     const { streamResets, streamResetsPerSecond: perSecond } = limits;
     this.#resets = new TokenBuckets({ perSecond, burst: streamResets }, 1, () => performance.now());
     this.#held = new HeldConnections(limits, protection);
+    this.#mostOfClient = Math.max(
+      limits.streamsPerConnection,
+      Math.ceil(limits.requestsInFlight * SHARE_OF_CLIENT),
+    );
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref();
   }
 
@@ -84,23 +95,51 @@ export class ConnectionGuard {
 
   /** Notes that a request began on an HTTP/2 stream; false where there is no place for it. */
   began(held: HeldConnection, stream: Http2Stream): boolean {
-    const { counters, requests } = this.#protection;
     this.#held.began(held, stream.beganAt);
-    if (!requests.begin()) {
+    if (!this.#takePlace(held)) {
       this.#held.ended(held);
-      counters.hit("limits.requestsInFlight");
       // The gateway has not processed it: the client may send it again (RFC 9113 section 8.7).
       stream.reset(ErrorCode.REFUSED_STREAM);
       return false;
     }
-    if (held.open === this.#limits.streamsPerConnection) counters.hit("limits.streamsPerConnection");
+    if (held.open === this.#limits.streamsPerConnection)
+      this.#protection.counters.hit("limits.streamsPerConnection");
     return true;
   }
 
+  /** Notes that a response waits for its client. @param bytes that it holds */
+  waits(held: HeldConnection, stream: Http2Stream, bytes: number): void {
+    const places = Math.floor(bytes / BYTES_OF_PLACE);
+    if (places === 0) return;
+    this.#waiting.set(stream, places);
+    this.#protection.requests.hold(places);
+    this.#countOfClient(held, places);
+  }
+
   /** Notes that the stream of a request closed. */
-  ended(held: HeldConnection): void {
+  ended(held: HeldConnection, stream: Http2Stream): void {
     this.#held.ended(held);
-    this.#protection.requests.end();
+    const places = 1 + (this.#waiting.get(stream) ?? 0);
+    if (places > 1) this.#waiting.delete(stream);
+    this.#protection.requests.end(places);
+    this.#countOfClient(held, -places);
+  }
+
+  /** Takes a place for a request; false where the client has its share, or all are taken. */
+  #takePlace(held: HeldConnection | undefined): boolean {
+    const { counters, requests, clients } = this.#protection;
+    const slot = held?.slot;
+    const isInShare = slot === undefined || clients!.open.requestsOf(slot) < this.#mostOfClient;
+    if (!isInShare || !requests.begin()) {
+      counters.hit("limits.requestsInFlight");
+      return false;
+    }
+    this.#countOfClient(held, 1);
+    return true;
+  }
+
+  #countOfClient(held: HeldConnection | undefined, places: number): void {
+    if (held?.slot !== undefined) this.#protection.clients!.open.addRequests(held.slot, places);
   }
 
   /**
@@ -115,17 +154,14 @@ export class ConnectionGuard {
 
   /** Notes that a request began over HTTP/1.1; false where there is no place for it. */
   beganPlain({ socket }: IncomingMessage, outgoing: ServerResponse): boolean {
-    const { counters, requests } = this.#protection;
-    if (!requests.begin()) {
-      counters.hit("limits.requestsInFlight");
-      return false;
-    }
     const held = this.#held.of(socket);
+    if (!this.#takePlace(held)) return false;
     const now = performance.now();
     if (held !== undefined) this.#held.began(held, now);
     this.#responses.set(outgoing, now);
     outgoing.once("close", () => {
-      requests.end();
+      this.#protection.requests.end();
+      this.#countOfClient(held, -1);
       this.#responses.delete(outgoing);
       if (held === undefined) return;
       held.activeAt = performance.now();

@@ -34,7 +34,7 @@ export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
  * After this time without a request, in milliseconds, a new connection is closed before idle ones: until then
  * it may be in its handshake.
  */
-const HANDSHAKE_GRACE = 1000;
+export const HANDSHAKE_GRACE = 1000;
 /**
  * For so many connections that may be open, one more may be that was closed for another: it has sent GOAWAY,
  * and its client has a second to read that. Without this bound clients that open connections faster than they

@@ -50,7 +50,7 @@ class AnsweredConnection implements Http2Events {
   readonly #held: HeldConnection;
   readonly #parts: AnsweringParts;
   readonly #client: NodeClient;
-  readonly #ended: () => void;
+  readonly #ended: (stream: Http2Stream) => void;
 
   constructor(socket: TLSSocket, held: HeldConnection, parts: AnsweringParts) {
     this.failed = parts.protection.errors.listeners.http2;
@@ -58,7 +58,7 @@ class AnsweredConnection implements Http2Events {
     this.#held = held;
     this.#parts = parts;
     this.#client = new NodeClient(socket, true);
-    this.#ended = () => parts.guard.ended(held);
+    this.#ended = (stream) => parts.guard.ended(held, stream);
   }
 
   request(stream: Http2Stream): void {
@@ -68,11 +68,16 @@ class AnsweredConnection implements Http2Events {
       stream.whenClosed = this.#ended;
       const refused = this.#reject(stream);
       if (refused !== undefined) stream.respond(refused);
-      else answerRequest(new Http2Request(stream, this.#client), handlers);
+      else answerRequest(new Http2Request(stream, this.#client, this), handlers);
     } catch (error) {
       handlers.onError(error);
       stream.reset(ErrorCode.INTERNAL_ERROR);
     }
+  }
+
+  /** A response of so many bytes was begun. */
+  responded(stream: Http2Stream, bytes: number): void {
+    if (stream.output !== undefined) this.#parts.guard.waits(this.#held, stream, bytes);
   }
 
   reset(): void {
@@ -102,10 +107,12 @@ export class Http2Request implements NodeRequest {
   readonly url: string;
   readonly scheme = "https";
   readonly #stream: Http2Stream;
+  readonly #connection: Pick<AnsweredConnection, "responded">;
   /** The same object for all requests of a connection. */
   readonly client: NodeClient;
 
-  constructor(stream: Http2Stream, client: NodeClient) {
+  constructor(stream: Http2Stream, client: NodeClient, connection: Pick<AnsweredConnection, "responded">) {
+    this.#connection = connection;
     this.method = stream.line.method;
     this.url = stream.line.path;
     this.#stream = stream;
@@ -150,6 +157,7 @@ export class Http2Request implements NodeRequest {
 
   respond(response: HttpResponse): void {
     this.#stream.respond(response);
+    this.#connection.responded(this.#stream, response.body?.length ?? 0);
   }
 
   abort(): void {
