@@ -131,14 +131,21 @@ export function chooseAddresses(
     gathered.set(source, found);
     return found;
   };
-  const ages = [...new Set(contributions.map(({ clusterId }) => ageOf(clusterId, since)))].sort(
+  const exporters = contributions.filter(({ exported }) => exported !== undefined);
+  // An importer that exports nothing joins the oldest export, whatever it may speak for.
+  const oldestExport =
+    exporters.length === 0
+      ? Number.NEGATIVE_INFINITY
+      : Math.min(...exporters.map(({ clusterId }) => ageOf(clusterId, since)));
+  const partAge = (clusterId: string) => Math.max(ageOf(clusterId, since), oldestExport);
+  const ages = [...new Set(contributions.map(({ clusterId }) => partAge(clusterId)))].sort(
     (left, right) => left - right,
   );
   const firstOf = (sources: readonly AddressSource[]): ClustersetAddresses => {
     for (const age of ages)
       for (const source of sources) {
         const found = addressesOf(source);
-        if (found.reportedBy.some((clusterId) => ageOf(clusterId, since) === age)) return found;
+        if (found.reportedBy.some((clusterId) => partAge(clusterId) === age)) return found;
       }
     return NONE;
   };

@@ -252,6 +252,32 @@ describe("KEP-1645 ClusterSetIP, for clients outside", () => {
     expect(outside(world, order).addresses).toEqual(addresses);
   });
 
+  it.each<[AddressSource[], string[]]>([
+    [["LoadBalancer", "ClusterSetIP"], ["192.0.2.9"]],
+    [["LoadBalancer", "Endpoint", "ClusterSetIP"], ["192.0.2.9"]],
+    [["ClusterSetIP", "LoadBalancer"], ["172.16.0.1"]],
+  ])(
+    "in the configured order %j, beside an importer that speaks for all and exports nothing",
+    (order, addresses) => {
+      const hub = importing("hub", { ips: ["172.16.0.1"] });
+      const world = [exporting("a", { externalIPs: ["192.0.2.9"], endpoints: pod }), hub];
+      const merged = mergeClusterset(world, { outsideOrder: order, grants: new Map([["hub", "*"]]) });
+      expect(web(merged).outside.addresses).toEqual(addresses);
+    },
+  );
+
+  it("an importer that speaks for another cluster replaces no load balancer by endpoints", () => {
+    const hub = importing("hub", { endpoints: { legacy: endpoints({ address: "10.9.0.1" }) } });
+    const world = [exporting("a", { externalIPs: ["192.0.2.9"] }), hub, snapshot("c")];
+    const { outside, byCluster } = web(
+      mergeClusterset(world, { grants: new Map([["hub", new Set(["legacy"])]]) }),
+    );
+    expect([outside, byCluster.get("c") ?? outside].map(({ addresses }) => addresses)).toEqual([
+      ["192.0.2.9"],
+      ["192.0.2.9"],
+    ]);
+  });
+
   it("what is no address does not count, and is a finding", () => {
     const world = [member("a", ["none"], { externalIPs: ["300.0.0.1", "192.0.2.9"] })];
     expect(outside(world)).toEqual({ source: "LoadBalancer", addresses: ["192.0.2.9"], reportedBy: ["a"] });
