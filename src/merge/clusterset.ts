@@ -67,7 +67,7 @@ export interface ClustersetService {
    * one order, whatever the order of reports.
    */
   readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
-  /** Exporters' parts in the service, in the order of `exporters`. */
+  /** ClusterSetIP only: exporters' parts in the service, in the order of `exporters`. */
   readonly shards: readonly Shard[];
   /**
    * Headless: every endpoint to answer with, sorted by cluster id, then address, then hostname. Empty for

@@ -100,7 +100,7 @@ export function mergeService(
       .filter((clusterId) => reporters.has(clusterId)),
     outside: chosen.outside,
     byCluster: chosen.byCluster,
-    shards: listShards(exporters, contributions),
+    shards: headless ? [] : listShards(exporters, contributions),
     endpoints,
   };
   const subject: ConflictSubject = {
@@ -189,18 +189,18 @@ function findUntyped(named: ServiceName, contributions: readonly Contribution[])
 }
 
 /**
- * Each exporter's part in a service, in the order of `exporters` (federated service discovery, DNS Record
- * Creation). Addresses are as the cluster tells them; a load balancer's host name counts where it has no
- * address.
+ * Each exporter's part in a ClusterSetIP service, in the order of `exporters` (federated service discovery,
+ * DNS Record Creation); a headless export has none. Addresses are as the cluster reports them; a load
+ * balancer's host name counts where it has no address.
  */
 export function listShards(exporters: readonly string[], contributions: readonly Contribution[]): Shard[] {
   return exporters.flatMap((clusterId) => {
     const exported = contributions.find((one) => one.clusterId === clusterId)?.exported;
-    if (exported === undefined) return [];
+    if (exported === undefined || exported.headless) return [];
     const ingress = exported.loadBalancer ?? [];
     return {
       clusterId,
-      clusterIPs: exported.headless ? [] : (exported.clusterIPs ?? []),
+      clusterIPs: exported.clusterIPs ?? [],
       externalAddresses: [...ingress.flatMap(({ ip }) => (ip ? [ip] : [])), ...(exported.externalIPs ?? [])],
       externalNames: ingress.flatMap(({ ip, hostname }) => (!ip && hostname ? [hostname] : [])),
     };

@@ -289,17 +289,35 @@ describe("federation zones", () => {
         expect(ask({ ...foos, rotation }, service, "A")).toEqual(ask(foos, service, "A"));
     });
 
-    it("a shard with a cluster IP keeps its endpoints, and its external addresses are left out", () => {
-      // Headless, since the older export is; the younger one is not, which is a conflict.
+    it.each<[string, boolean, { readonly [view: string]: string[] }]>([
+      [
+        "a headless service has endpoints alone, also those of an export with cluster IPs and load balancers",
+        true,
+        { east: ["10.1.0.1", "10.2.0.1"], west: ["10.2.0.1", "10.1.0.1"] },
+      ],
+      [
+        "a service with cluster IPs has nothing of a headless export",
+        false,
+        { east: ["192.0.2.1"], west: ["10.96.0.1"] },
+      ],
+    ])("%s", (_, isOldestHeadless, expected) => {
+      const [older, younger] = ["2026-01-01T00:00:00Z", "2026-06-01T00:00:00Z"];
       const headless = snapshot("east", {
         namespaces: { myns: {} },
-        exports: { "myns/pets": exported({ headless: true, endpoints: endpoints({ address: "10.1.0.1" }) }) },
+        exports: {
+          "myns/pets": exported({
+            exportedAt: isOldestHeadless ? older : younger,
+            headless: true,
+            externalIPs: ["192.0.2.9"],
+            endpoints: endpoints({ address: "10.1.0.1" }),
+          }),
+        },
       });
       const other = snapshot("west", {
         namespaces: { myns: {} },
         exports: {
           "myns/pets": exported({
-            exportedAt: "2026-06-01T00:00:00Z",
+            exportedAt: isOldestHeadless ? younger : older,
             serviceType: "LoadBalancer",
             clusterIPs: ["10.96.0.1"],
             loadBalancer: [{ ip: "192.0.2.1" }],
@@ -308,12 +326,12 @@ describe("federation zones", () => {
         },
       });
       const mixed = compileWorld([headless, other], { federations });
-      const addressesFor = (view: string) =>
-        ask({ ...mixed, view }, "pets.myns.myfederation.svc.federation", "A").answer.map(
-          (text) => text.split(" ")[3],
-        );
-      expect(addressesFor("west")).toEqual(["10.96.0.1", "10.2.0.1", "10.1.0.1"]);
-      expect(new Set(addressesFor("east"))).toEqual(new Set(["10.1.0.1", "10.2.0.1", "192.0.2.1"]));
+      const pets = "pets.myns.myfederation.svc.federation";
+      for (const view of ["east", "west"]) {
+        const { answer } = ask({ ...mixed, view }, pets, "A");
+        expect(answer.map((text) => text.split(" ")[3])).toEqual(expected[view]);
+      }
+      expect(ask(mixed, `${pets}.example.com`, "A").rcode).toBe(isOldestHeadless ? "NXDOMAIN" : "NOERROR");
     });
 
     it("has the endpoints of the oldest export first, and those whose hostnames differ in case under one name", () => {

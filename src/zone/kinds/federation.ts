@@ -206,7 +206,7 @@ function orderOffers(offers: readonly Offer[], origin: Origin | undefined, dista
   for (const offer of offers) {
     const { kind, clusterId, zone } = offer;
     const isOwn = clusterId === source;
-    const isOpen = kind === "clusterIP" ? isOwn : !(ownClusterIP && isOwn && kind !== "endpoint");
+    const isOpen = kind === "clusterIP" ? isOwn : !(ownClusterIP && isOwn);
     if (isOpen)
       byDistance[origin === undefined ? 0 : distances.distance(origin, clusterId, zone)].push(offer);
   }

@@ -288,7 +288,6 @@ describe("a shard (federated service discovery, DNS Record Creation)", () => {
   it.each<[string, Partial<ExportedService>, Partial<ReturnType<typeof listShards>[number]>]>([
     ["nothing of a Service without addresses", {}, {}],
     ["cluster IPs", { clusterIPs: ["10.96.0.1", "fd00::1"] }, { clusterIPs: ["10.96.0.1", "fd00::1"] }],
-    ["no cluster IP of a headless Service", { headless: true, clusterIPs: ["10.96.0.1"] }, {}],
     [
       "load balancers, then external IPs",
       { externalIPs: ["192.0.2.9"], loadBalancer: [{ ip: "192.0.2.1" }, { ip: "2001:db8::1" }] },
@@ -311,14 +310,15 @@ describe("a shard (federated service discovery, DNS Record Creation)", () => {
     ]);
   });
 
-  it("is there for each exporter, in the order of exporters, and for no other cluster", () => {
+  it("is there for each exporter that is not headless, in the order of exporters, and for no other cluster", () => {
     const importer: Contribution = { clusterId: "north", exported: undefined, imported: imported() };
     const world = [
       contributing("east", { clusterIPs: ["10.96.0.1"] }),
       importer,
       contributing("west", { clusterIPs: ["10.97.0.1"] }),
+      contributing("south", { headless: true, clusterIPs: ["10.98.0.1"], externalIPs: ["192.0.2.9"] }),
     ];
-    const shards = listShards(["west", "north", "missing", "east"], world);
+    const shards = listShards(["west", "north", "missing", "south", "east"], world);
     expect(shards.map(({ clusterId, clusterIPs }) => [clusterId, clusterIPs])).toEqual([
       ["west", ["10.97.0.1"]],
       ["east", ["10.96.0.1"]],
