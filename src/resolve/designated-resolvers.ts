@@ -8,6 +8,7 @@ import {
   ResponseCode,
   startOfZone,
 } from "../dns/name.ts";
+import { isLocalityView } from "../zone/frame.ts";
 import { SOA_TIMERS } from "../zone/zone-plan.ts";
 import type { Answer } from "./answer.ts";
 import { beginAnswer, type MessageWriter, RECORD_HEADER_BYTES, type Transport } from "./message-writer.ts";
@@ -83,7 +84,8 @@ function answerBindings(
   view: string | undefined,
 ): Answer {
   const target = parseName(designated.name);
-  const bindings = bindingsFor(designated, target, view);
+  const cluster = view === undefined || isLocalityView(view) ? undefined : view;
+  const bindings = bindingsFor(designated, target, cluster);
   const length = bindings.reduce((sum, binding) => sum + RECORD_HEADER_BYTES + binding.length, 0);
   if (!writer.hasRoom(length)) return end(writer, "answer");
   let targetAt = 0;
@@ -119,16 +121,16 @@ function writeTargetAddresses(
 
 /**
  * The RDATA of SVCB records (RFC 9460 section 2.2): priority, target, then the parameters in the order of
- * their keys, without those that have no value. A client keeps its view: only endpoints with the same view
- * are listed.
+ * their keys, without those that have no value. A client keeps the view of a cluster: only endpoints with the
+ * same view are listed. A gateway gives its client a locality by itself.
  */
 function bindingsFor(
   { addresses, endpoints }: DesignatedResolver,
   target: Uint8Array,
-  view: string | undefined,
+  cluster: string | undefined,
 ): Uint8Array[] {
-  const path = view === undefined ? "/dns-query{?dns}" : `/clusters/${view}/dns-query{?dns}`;
-  const usable = endpoints.filter((endpoint) => endpoint.protocol === "https" || endpoint.view === view);
+  const path = cluster === undefined ? "/dns-query{?dns}" : `/clusters/${cluster}/dns-query{?dns}`;
+  const usable = endpoints.filter((endpoint) => endpoint.protocol === "https" || endpoint.view === cluster);
   const hints = (bytes: number) =>
     addresses.flatMap((address) => (address.length === bytes ? [...address] : []));
   return usable.map(({ protocol, port }, index) => {

@@ -5,6 +5,7 @@ import type { DesignatedResolver } from "../../src/resolve/designated-resolvers.
 import { notReady } from "../../src/resolve/error-responses.ts";
 import { udpTransport } from "../../src/resolve/message-writer.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
+import { localityView } from "../../src/zone/frame.ts";
 import { ask, compileWorld, encodeQuery } from "./ask.ts";
 import { formatServiceBinding } from "./service-binding.ts";
 import { twoClusters } from "./world.ts";
@@ -92,6 +93,14 @@ describe("SVCB at _dns.resolver.arpa", () => {
     ]);
     expect(of("east")).toHaveLength(1);
   });
+
+  it.each([{ region: "eu" }, { region: "eu", zone: "eu-1" }])(
+    "are those of outside for a client of %j",
+    (locality) => {
+      const { answers } = askBindings("_dns.resolver.arpa", { ...world, view: localityView(locality) });
+      expect(answers).toEqual([DOH, DOT].map((one) => `_dns.resolver.arpa 300 SVCB ${one}`));
+    },
+  );
 
   it("is NODATA on a listener with an access rule, whose clients other endpoints may reject", () => {
     const transport = { ...udpTransport(1232), isOfRule: true };
