@@ -53,6 +53,7 @@ export const FINDING_REASONS = [
   "OwnerNotExporting",
   "ReverseNameTaken",
   "SourceClusterNotGranted",
+  "Terminating",
   "TooMany",
   "UnknownImportType",
   "UnsupportedAddressType",

@@ -77,6 +77,13 @@ describe("docs/how-to/troubleshoot.md, with the pages to which it links for code
     expect([...found].filter((name) => !named.has(name)).sort()).toEqual([]);
   });
 
+  it("and metrics have every finding on the objects of a cluster", () => {
+    const reported = /\breport\(\s*"([A-Z][a-z][A-Za-z]+)"/g;
+    const found = new Set(sources.flatMap((text) => [...text.matchAll(reported)].map(([, name]) => name!)));
+    expect(found.size).toBeGreaterThan(10);
+    expect([...found].filter((name) => !(FINDING_REASONS as readonly string[]).includes(name))).toEqual([]);
+  });
+
   it("has the findings that metrics know by name, and no other", () => {
     const [, table] = /^\| finding \|.*\n\|.*\n((?:\|.*\n)+)/m.exec(page)!;
     const rows = table!.split("\n").map((row) => row.split("|")[1] ?? "");
