@@ -1,4 +1,4 @@
-import { type FoldedName, labelText } from "../dns/name.ts";
+import { type FoldedName, labelText, MAX_NAME_BYTES } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import { Frame, type Zone } from "../zone/frame.ts";
@@ -136,11 +136,11 @@ export abstract class ZoneWorld<Unit extends { readonly key: CompiledKey | undef
     const { namespace, tree, ttl, clusters } = candidate.source;
     const planned = this.context.treeByKey.get(tree)!;
     if (this.isLacking(planned, view, namespace)) return undefined;
-    return {
-      ...leasedTtl(clusters, ttl),
-      name: Uint8Array.of(...nameOfCandidate(candidate, address), ...planned.canonicalZone.wire),
-      zone: planned.canonicalZone,
-    };
+    const zone = planned.canonicalZone;
+    const name = Uint8Array.of(...nameOfCandidate(candidate, address), ...zone.wire);
+    // Candidates may come from the network.
+    if (name.length > MAX_NAME_BYTES) return undefined;
+    return { ...leasedTtl(clusters, ttl), name, zone };
   }
 
   /** The PTR records that a claim's service wants for the address in a view. */

@@ -16,6 +16,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const Position = z.int().min(0);
 const Text = z.string().max(255);
 const Label = z.string().min(1).max(63);
+/** Labels of a name (RFC 1035 section 3.1). */
+const MOST_LABELS = 127;
 /** The time to live of a record in seconds (RFC 2181 section 8). */
 const Ttl = z.int().min(0).max(0x7fffffff);
 
@@ -83,11 +85,14 @@ const ReverseForm = z.object({
       tree: Text,
       view: Text.optional(),
       rank: z.union([z.literal(0), z.literal(1), z.literal(2)]),
-      /** Null for Infinity. */
-      since: z.number().nullable(),
+      /** As text, since JSON has no Infinity. */
+      since: z
+        .string()
+        .transform(Number)
+        .refine((since) => !Number.isNaN(since)),
       ttl: Ttl,
       clusters: z.array(ClusterId),
-      above: z.array(Label),
+      above: z.array(Label).max(MOST_LABELS),
       claimants: z.array(ClusterId),
     }),
   ),
@@ -167,17 +172,14 @@ export function writeReverse(
     if (!sources.has(source)) sources.set(source, sources.size);
     return [hexOf(bytes), sources.get(source), label ?? null];
   });
-  return writeJson({ at, clusters, hasAudiences, sources: [...sources.keys()], addresses });
+  const texts = Array.from(sources.keys(), (source) => ({ ...source, since: String(source.since) }));
+  return writeJson({ at, clusters, hasAudiences, sources: texts, addresses });
 }
 
 /** @throws {Error} for bytes that are not well-formed */
 export function readReverse(bytes: Bytes): Loaded<LoadedReverse> {
   const { at, clusters, hasAudiences, sources, addresses } = readJson(ReverseForm, bytes);
-  const all = sources.map((source): CandidateSource => {
-    const { since, view, above } = source;
-    if (above.reduce((sum, label) => sum + label.length + 1, 0) > 180) throw new Error("a name is too long");
-    return { ...source, view, since: since ?? Number.POSITIVE_INFINITY };
-  });
+  const all = sources.map((source): CandidateSource => ({ ...source, view: source.view }));
   if (addresses.some(([, index]) => index >= all.length)) throw new Error("an address has an unknown source");
   const lines = addresses.map((one) => `${JSON.stringify(one)}\n`).join("");
   return { at, value: { sources: all, addresses: `\n${lines}`, hasAudiences, clusters } };

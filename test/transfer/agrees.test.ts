@@ -42,7 +42,7 @@ const step = arbitraryStep(CLUSTERS, 2, 20, 700);
 function openWorld(seed: number) {
   const clock = new FakeClock(Date.UTC(2026, 5, 1, 12));
   const random = seeded(seed);
-  const held = openPrimary(clock, SCOPES, ZONES);
+  const held = openPrimary(clock, SCOPES, { zones: ZONES });
   const snapshots = new Map<string, { readonly snapshot: ClusterSnapshot; readonly generation: number }>();
   const sources = SCOPES.map((scope) => {
     const source = new FakeSource(() => held.primary.of(visibilityKey(scope))!, clock);

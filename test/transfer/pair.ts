@@ -145,11 +145,12 @@ export interface Seen {
 export function openPrimary(
   clock: FakeClock,
   scopes: readonly Visibility[] = [],
-  zones: NameSettings["zones"] = { ttl: 30 },
+  names: Partial<NameSettings> = {},
 ) {
+  const { zones = { ttl: 30 }, merging = {} } = names;
   const database = memoryDatabase();
   const start = () => {
-    const gateway = openKeyed({ database, clock, scopes, names: { zones, merging: {} } });
+    const gateway = openKeyed({ database, clock, scopes, names: { zones, merging } });
     const primary = new Primary({
       gateway: gateway.state,
       turns: gateway.turns,
@@ -178,9 +179,10 @@ export async function openPair(
   policy: Partial<RefreshPolicy> = {},
   options: Partial<SecondaryOptions> = {},
   scopes: readonly Visibility[] = [],
+  names: Partial<NameSettings> = {},
 ) {
   const clock = new FakeClock();
-  const held = openPrimary(clock, scopes);
+  const held = openPrimary(clock, scopes, names);
   const source = new FakeSource(() => held.primary.of("")!, clock);
   const events: TransferEvent[] = [];
   const open = (more: Partial<SecondaryOptions> = {}) =>

@@ -15,7 +15,7 @@ const source = {
   name: "web",
   tree: "clusterset",
   rank: 2,
-  since: null,
+  since: "-Infinity",
   ttl: 5,
   clusters: ["west"],
   above: ["web", "shop", "svc"],
@@ -48,6 +48,16 @@ it("the reverse names of a service are held without an object for each address, 
   const labelsOf = (index: number) =>
     candidatesIn(reverse, Uint8Array.of(0, 0, index >> 8, index & 255)).map(({ label }) => label);
   expect([0, 7, 999, 1000].map(labelsOf)).toEqual([[undefined], ["a]", "b"], [undefined], []]);
+});
+
+it.each([
+  ["a time that is none", { since: "yesterday" }],
+  ["a label that is too long", { above: ["x".repeat(64)] }],
+  ["more labels than a name has", { above: Array.from({ length: 128 }, () => "x") }],
+])("reverse names with %s are rejected", (_, wrong) => {
+  const sources = [{ ...source, ...wrong }];
+  const bytes = writeJson({ at: 1, clusters: [], hasAudiences: false, sources, addresses: [] });
+  expect(() => readReverse(bytes)).toThrow("cannot be read: sources.0");
 });
 
 it("claims are held as a text for each address", () => {

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { MAX_LABEL_BYTES } from "../../src/dns/name.ts";
+import type { MergeOptions } from "../../src/merge/merge-key.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { sleep, within } from "../../src/transfer/http-source.ts";
 import { DEFAULT_LIMITS } from "../config/default-limits.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { answerNow } from "../gateway/open-keyed.ts";
+import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
+import { decode, encodeQuery } from "../resolve/ask.ts";
 import { openPair, WEB } from "./pair.ts";
 
 describe("a secondary", () => {
@@ -43,6 +47,48 @@ describe("a secondary", () => {
     expect((await ask()).addresses).toEqual(answers[0]);
     expect(source.kinds).toEqual([]);
     expect((await ask(name)).rcode).toBe("NOERROR");
+  });
+
+  const [address, reverse] = ["10.0.0.1", "1.0.0.10.in-addr.arpa"];
+  const headless = (month: string) => ({
+    exportedAt: `2026-${month}-01T00:00:00Z`,
+    headless: true,
+    endpoints: endpoints({ address, hostname: "db-0" }),
+  });
+  const [long, longId] = ["n".repeat(MAX_LABEL_BYTES), "c".repeat(MAX_LABEL_BYTES)];
+
+  it.each<[string, MergeOptions, ClusterSnapshot, ClusterSnapshot]>([
+    [
+      "also where another cluster has the address in a service with the longest names",
+      {},
+      snapshot("victim", { exports: { "shop/db": exported(headless("01")) } }),
+      snapshot(longId, {
+        namespaces: { [long]: {} },
+        exports: { [`${long}/${"s".repeat(MAX_LABEL_BYTES)}`]: exported(headless("02")) },
+      }),
+    ],
+    [
+      "also where a cluster that speaks for others has the address by an import",
+      { grants: new Map([["hub", "*"]]) },
+      snapshot("hub", {
+        imports: {
+          "shop/db": imported({ type: "Headless", endpoints: { legacy: endpoints({ address }) } }),
+        },
+      }),
+      snapshot("west", { exports: { "shop/x": exported(headless("01")) } }),
+    ],
+  ])("gives the primary's reverse names, %s", async (_, merging, first, second) => {
+    const { gateway, clock, held, ask } = await openPair({}, {}, [], { merging });
+    await held.put(first);
+    const { addresses } = await ask(reverse, "PTR");
+    expect(addresses).toHaveLength(1);
+    await held.put(second);
+    await clock.advance(5000);
+    const { answer } = decode(
+      answerNow(gateway.everything, encodeQuery(reverse, "PTR"), undefined, clock.now()).bytes,
+    );
+    expect(answer).toEqual([`${reverse} 30 PTR ${addresses[0]}`]);
+    expect((await ask(reverse, "PTR")).addresses).toEqual(addresses);
   });
 
   it("has a world to list services from as soon as it answers", async () => {
