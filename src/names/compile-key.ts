@@ -7,7 +7,7 @@ import type { LocalService } from "../snapshot/schema.ts";
 import { CLUSTER_LOCAL_DNS_VERSION, compileClusterLocal } from "../zone/kinds/cluster-local.ts";
 import { CLUSTERSET_DNS_VERSION, compileClustersetService } from "../zone/kinds/clusterset.ts";
 import { compileFederatedService } from "../zone/kinds/federation.ts";
-import type { KeyContext, ReverseCandidate, TreeScope } from "../zone/kinds/tree-scope.ts";
+import type { CandidateSource, KeyContext, ReverseCandidate, TreeScope } from "../zone/kinds/tree-scope.ts";
 import { intern, type NameNode, NameTree } from "../zone/name-tree.ts";
 import {
   fixedDataBytes,
@@ -269,11 +269,27 @@ class Unit {
     const hasAudiences = audiences.length > 1;
     // Audiences have much in common.
     const found = hasAudiences ? distinct(this.#findings) : this.#findings;
-    const reverse = (hasAudiences ? distinct(this.#reverse) : this.#reverse).sort(([one], [other]) =>
-      compareAddresses(one, other),
-    );
+    const wanted = onePerSource(this.#reverse.sort(([one], [other]) => compareAddresses(one, other)));
+    const reverse = hasAudiences ? distinct(wanted) : wanted;
     return { key, hasService, clusters, conflicts, findings: [...findings, ...found], hasAudiences, reverse };
   }
+}
+
+/**
+ * Of what one source wants for an address the first with a hostname, else the first: an endpoint may have
+ * thousands of hostnames, and each query would go through them. @param wanted in the order of addresses
+ */
+function onePerSource(wanted: WantedNames): WantedNames {
+  const kept: WantedNames[number][] = [];
+  const places = new Map<CandidateSource, number>();
+  for (const one of wanted) {
+    const [address, { source, label }] = one;
+    if (kept.length > 0 && compareAddresses(kept.at(-1)![0], address) !== 0) places.clear();
+    const place = places.get(source);
+    if (place === undefined) places.set(source, kept.push(one) - 1);
+    else if (label !== undefined && kept[place]![1].label === undefined) kept[place] = one;
+  }
+  return kept;
 }
 
 /** Equal ones once. */
