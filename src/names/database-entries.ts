@@ -12,6 +12,7 @@ import {
 import { formatAddress, readPodLabel } from "../dns/address.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { AdjustedTime, Contribution } from "../merge/declaration.ts";
+import type { PinTable } from "../merge/grants.ts";
 import { compareText, nameOf, namespaceOf } from "../merge/order.ts";
 import type { EntryFilter } from "../merge/visible.ts";
 import type {
@@ -27,6 +28,7 @@ import { finish, type Steps } from "../zone/steps.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import {
   type AddressClaim,
+  addressClaim,
   type ClaimJudge,
   createClaimFilter,
   type EntryRows,
@@ -208,11 +210,11 @@ export class DatabaseEntries {
 
   /**
    * The services for which clusters report an address that could have its reverse name.
-   * @param judgeOrdered says of exports and imports that their entries need not be read
+   * @param pins what clusters may export @param judgeOrdered says of exports and imports that their entries need not be read
    */
-  claimsOn(address: Uint8Array, judgeOrdered?: ClaimJudge): readonly AddressClaim[] {
+  claimsOn(address: Uint8Array, pins: PinTable, judgeOrdered?: ClaimJudge): readonly AddressClaim[] {
     const hex = hexOf(address);
-    return this.claimsIn(claimBucket(hex)).on(hex, judgeOrdered);
+    return this.claimsIn(claimBucket(hex)).on(hex, pins, judgeOrdered);
   }
 
   /**
@@ -228,7 +230,7 @@ export class DatabaseEntries {
       return claims;
     };
     const exists = createClaimFilter(this.#rows, this.#filter, bucket, (key) => this.isExported(key));
-    const on = (hex: string, judgeOrdered?: ClaimJudge): readonly AddressClaim[] => {
+    const on = (hex: string, pins: PinTable, judgeOrdered?: ClaimJudge): readonly AddressClaim[] => {
       // Those of other bases have no place in an order: they count as far as the compiled names of the scope
       // want the address, which do not have what is hidden.
       const isOrdered = ({ basis }: Parameters<ClaimJudge>[0]) => basis === "export" || basis === "import";
@@ -238,9 +240,7 @@ export class DatabaseEntries {
         text.includes(hex) ? readClaims(cluster, claimsOf(cluster, text), hex) : [],
       );
       const seen = claims.filter((claim) => exists(claim, hex, judge));
-      return withFirstOrders(
-        seen.map(({ cluster: clusterId, name: key, basis, order }) => ({ clusterId, key, basis, order })),
-      );
+      return withFirstOrders(seen.map((claim) => addressClaim(claim, pins)));
     };
     return { clusters: rows.length, on };
   }

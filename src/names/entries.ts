@@ -2,6 +2,7 @@ import { claimsBy, localAddresses } from "../database/claims.ts";
 import { type Basis, bytesOf, claimBucket, Kind } from "../database/places.ts";
 import { type Claim, type EntryRow, entryValue, type Reader } from "../database/reader.ts";
 import { usableAddress } from "../dns/address.ts";
+import type { PinTable } from "../merge/grants.ts";
 import type { KeyParts } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { VisibleAddressSource } from "../merge/visibility.ts";
@@ -28,6 +29,12 @@ export interface AddressClaim {
   readonly basis: Basis;
   /** See `Claim`; 0 where the first cluster is not known: then the oldest part decides. */
   readonly order: number;
+}
+
+/** The claim of a cluster. An export that pins do not allow has no place in the order of claims. */
+export function addressClaim({ cluster, name, basis, order }: Claim, pins: PinTable): AddressClaim {
+  const isRefused = basis === "export" && !pins.mayExport(cluster, name);
+  return { clusterId: cluster, key: name, basis: isRefused ? "other" : basis, order };
 }
 
 /** Rows of entries: of a database, or those that one would have. */

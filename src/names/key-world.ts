@@ -189,7 +189,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
     // Entries of a large service are not read in place. A claim without a record of its own then has no place
     // in the order of its cluster.
-    return this.entries.claimsOn(address, ({ cluster, name: key, basis }) => {
+    return this.entries.claimsOn(address, this.rules.pins, ({ cluster, name: key, basis }) => {
       if (!this.#isLarge(key)) return undefined;
       const planned = this.treeOfClaim({ clusterId: cluster, key, basis });
       if (planned === undefined) return false;

@@ -39,7 +39,7 @@ export function* reverseLosses(world: KeyWorld, key: string): Steps<ClusterFindi
       const id = `${hex} ${source.claimants}`;
       if (loser === undefined || source.view !== undefined || seen.has(id)) continue;
       seen.add(id);
-      const found = claims.on(hex);
+      const found = claims.on(hex, world.rules.pins);
       if (found.every(({ clusterId }) => clusterId === found[0]!.clusterId)) continue;
       const candidates = new Map<AddressClaim, readonly ReverseCandidate[]>();
       for (const claim of found) {

@@ -12,10 +12,11 @@ import { MAX_LABEL_BYTES } from "../dns/name.ts";
 import type { AnsweringState } from "../gateway/answering-state.ts";
 import type { Turns } from "../gateway/clock.ts";
 import type { ScopedGateway } from "../gateway/scoped-gateway.ts";
+import type { PinTable } from "../merge/grants.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../merge/visible.ts";
-import { type AddressClaim, createClaimFilter } from "../names/entries.ts";
+import { type AddressClaim, addressClaim, createClaimFilter } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
 import { type KeyWorld, NO_UNIT } from "../names/key-world.ts";
 import { withFirstOrders } from "../names/reverse-names.ts";
@@ -167,7 +168,7 @@ export class Primary {
         if (kind === "services") return turns.run(servicesOf(world, query));
         // What is made later may have less than the newest change by then, and no less than this one.
         const { position } = this.#parts.gateway;
-        if (kind === "claims") return turns.run(claimsOf(rows, query("bucket"), position));
+        if (kind === "claims") return turns.run(claimsOf(rows, query("bucket"), world.rules.pins, position));
         return gateway.withNames((served) => served && partOf(kind, query, served.world, rows, position));
       },
     };
@@ -212,8 +213,8 @@ function partOf(
   }
 }
 
-function* claimsOf(rows: ScopeRows, bucket: string, at: number): Steps<Bytes> {
-  return writeJson({ at, claims: yield* rows.claims(bucket) });
+function* claimsOf(rows: ScopeRows, bucket: string, pins: PinTable, at: number): Steps<Bytes> {
+  return writeJson({ at, claims: yield* rows.claims(bucket, pins) });
 }
 
 /** A part of the list of services, in steps. */
@@ -278,17 +279,16 @@ class ScopeRows {
   }
 
   /** In steps: a scope that hides addresses has to read each service that reports one of the bucket. */
-  *claims(bucket: string): Steps<SentClaims> {
+  *claims(bucket: string, pins: PinTable): Steps<SentClaims> {
     const found = new Map<string, AddressClaim[]>();
     const exists = createClaimFilter(this.#reader, this.#filter, bucket, (key) => this.#isExported(key));
     for (const { cluster, text } of this.#reader.claimsIn(bucket)) {
       if (!this.hasCluster(cluster)) continue;
       const claims = JSON.parse(text);
       for (const hex of claimedAddressesIn(claims))
-        for (const { name: key, basis, order } of readClaims(cluster, claims, hex)) {
+        for (const claim of readClaims(cluster, claims, hex)) {
           yield;
-          if (exists({ cluster, name: key, basis }, hex))
-            found.set(hex, [...(found.get(hex) ?? []), { clusterId: cluster, key, basis, order }]);
+          if (exists(claim, hex)) found.set(hex, [...(found.get(hex) ?? []), addressClaim(claim, pins)]);
         }
     }
     const sent = Array.from(found, ([hex, claims]) => [

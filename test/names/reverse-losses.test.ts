@@ -1,4 +1,5 @@
 import { expect, it, vi } from "vitest";
+import { createPinTable } from "../../src/merge/grants.ts";
 import { createEntryFilter } from "../../src/merge/visible.ts";
 import { createClaimFilter } from "../../src/names/entries.ts";
 import { reverseLosses } from "../../src/names/reverse-losses.ts";
@@ -63,6 +64,6 @@ it("a scope that hides addresses, but no source of them, reads no service that i
   const reads = vi.spyOn(SnapshotRows.prototype, "entry");
   const { on } = entriesOf([first, second], { addressRanges: ["10.1.0.0/25"] }).claimsIn("0a01000");
   reads.mockClear();
-  expect(on("0a010000")).toHaveLength(2);
+  expect(on("0a010000", createPinTable())).toHaveLength(2);
   expect(reads).not.toHaveBeenCalled();
 });

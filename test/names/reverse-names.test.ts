@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { parseAddress } from "../../src/dns/address.ts";
 import { candidatesFor, type WantedNames } from "../../src/names/reverse-names.ts";
-import { exported, snapshot } from "../merge/fixtures.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { ask, compileWorld } from "../resolve/ask.ts";
 import { worldOf } from "./world-of.ts";
 
 it("what a large service wants for an address is found by reading few of its addresses, in whatever order they are reported", () => {
@@ -56,3 +57,29 @@ it.each<[string, (string | undefined)[], string | undefined]>([
     ]);
   }
 });
+
+it.each([
+  ["any export holds it", {}, "a-0.a.web", undefined],
+  [
+    "one that pins refuse does not",
+    { pins: { exports: new Map([["a", ["other"]]]) } },
+    "b-0.b.db",
+    undefined,
+  ],
+  ["nor in the view of its own cluster", { pins: { exports: new Map([["a", ["other"]]]) } }, "b-0.b.db", "a"],
+])(
+  "of an address that two clusters export the first one holds the reverse name: %s",
+  (_, merging, name, view) => {
+    const headless = (hostname: string) =>
+      exported({ headless: true, endpoints: endpoints({ address: "10.0.0.1", hostname }) });
+    const snapshots = [
+      snapshot("a", { exports: { "shop/web": headless("a-0") } }),
+      snapshot("b", { exports: { "shop/db": headless("b-0") } }),
+    ];
+    const world = worldOf(snapshots, {}, merging);
+    const context = { ...compileWorld(snapshots), world, view };
+    expect(ask(context, "1.0.0.10.in-addr.arpa", "PTR").answer.map((text) => text.split(" ").at(-1))).toEqual(
+      [`${name}.shop.svc.clusterset.local`],
+    );
+  },
+);

@@ -57,7 +57,7 @@ describe("a secondary", () => {
   });
   const [long, longId] = ["n".repeat(MAX_LABEL_BYTES), "c".repeat(MAX_LABEL_BYTES)];
 
-  it.each<[string, MergeOptions, ClusterSnapshot, ClusterSnapshot]>([
+  it.each<[string, MergeOptions, ClusterSnapshot, ClusterSnapshot, string]>([
     [
       "also where another cluster has the address in a service with the longest names",
       {},
@@ -66,6 +66,7 @@ describe("a secondary", () => {
         namespaces: { [long]: {} },
         exports: { [`${long}/${"s".repeat(MAX_LABEL_BYTES)}`]: exported(headless("02")) },
       }),
+      "db-0.victim.db",
     ],
     [
       "also where a cluster that speaks for others has the address by an import",
@@ -76,19 +77,27 @@ describe("a secondary", () => {
         },
       }),
       snapshot("west", { exports: { "shop/x": exported(headless("01")) } }),
+      "10-0-0-1.legacy.db",
     ],
-  ])("gives the primary's reverse names, %s", async (_, merging, first, second) => {
+    [
+      "also where the first cluster with the address may not export its service",
+      { pins: { exports: new Map([["east", ["other"]]]) } },
+      snapshot("east", { exports: { "shop/web": exported(headless("01")) } }),
+      snapshot("west", { exports: { "shop/db": exported(headless("02")) } }),
+      "db-0.west.db",
+    ],
+  ])("gives the primary's reverse names, %s", async (_, merging, first, second, name) => {
     const { gateway, clock, held, ask } = await openPair({}, {}, [], { merging });
+    const target = `${name}.shop.svc.clusterset.local`;
     await held.put(first);
-    const { addresses } = await ask(reverse, "PTR");
-    expect(addresses).toHaveLength(1);
+    await ask(reverse, "PTR");
     await held.put(second);
     await clock.advance(5000);
     const { answer } = decode(
       answerNow(gateway.everything, encodeQuery(reverse, "PTR"), undefined, clock.now()).bytes,
     );
-    expect(answer).toEqual([`${reverse} 30 PTR ${addresses[0]}`]);
-    expect((await ask(reverse, "PTR")).addresses).toEqual(addresses);
+    expect(answer).toEqual([`${reverse} 30 PTR ${target}`]);
+    expect((await ask(reverse, "PTR")).addresses).toEqual([target]);
   });
 
   it("has a world to list services from as soon as it answers", async () => {
