@@ -87,9 +87,16 @@ export class KeyChanges {
     return this.of(`${cluster} ${key}`);
   }
 
-  /** The last change of a bucket of claims. @param clusters that had some: one that leaves names no bucket */
-  ofClaims(bucket: string, clusters: Iterable<string> = []): Mark {
-    return later(this.of(claimsKey(bucket)), this.#ofClusters(clusters));
+  /**
+   * The last change of a bucket of claims.
+   * @param known clusters that had some: one that leaves names no bucket; and namespaces with services whose
+   * exports some claims depend on
+   */
+  ofClaims(bucket: string, known?: { clusters: Iterable<string>; namespaces: readonly string[] }): Mark {
+    const { clusters = [], namespaces = [] } = known ?? {};
+    const last = later(this.of(claimsKey(bucket)), this.#ofClusters(clusters));
+    if (namespaces.length === 0) return last;
+    return later(last, this.#anyCluster, ...namespaces.map((one) => this.inNamespace(one)));
   }
 
   /**

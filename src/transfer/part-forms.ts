@@ -65,12 +65,16 @@ const ListForm = z.object({
 });
 export type NameList = Omit<z.infer<typeof ListForm>, "at">;
 
-/** By address in hex: cluster, `<namespace>/<name>`, basis, order. */
+/**
+ * By address in hex: cluster, `<namespace>/<name>`, basis, order. Where any service of some namespaces
+ * changes, there may be others.
+ */
 const ClaimsForm = z.object({
   at: Position,
   claims: z.record(z.string(), z.array(z.tuple([ClusterId, Text, z.enum(BASIS_NAMES), z.number()]))),
+  namespaces: z.array(Label),
 });
-export type SentClaims = z.infer<typeof ClaimsForm>["claims"];
+export type SentBucket = Omit<z.infer<typeof ClaimsForm>, "at">;
 
 const BelowForm = z.object({ at: Position, has: z.boolean() });
 
@@ -204,15 +208,15 @@ export function readList(bytes: Bytes) {
 
 /** Claims by address in hex, as text: see `claimsIn`. @throws {Error} for bytes that are not well-formed */
 export function readClaims(bytes: Bytes) {
-  const { at, claims } = readJson(ClaimsForm, bytes);
+  const { at, claims, namespaces } = readJson(ClaimsForm, bytes);
   const clusters = new Set(Object.values(claims).flatMap((all) => all.map(([clusterId]) => clusterId)));
   const byAddress = new Map(Object.entries(claims).map(([hex, all]) => [hex, JSON.stringify(all)]));
-  return { at, value: { claims: byAddress, clusters } };
+  return { at, value: { claims: byAddress, clusters, namespaces } };
 }
 
 /** The claims on an address. @param text as `readClaims` has it */
 export function claimsIn(text: string): AddressClaim[] {
-  const claims: SentClaims[string] = JSON.parse(text);
+  const claims: SentBucket["claims"][string] = JSON.parse(text);
   return claims.map(([clusterId, key, basis, order]) => ({ clusterId, key, basis, order }));
 }
 

@@ -29,8 +29,8 @@ import {
   type NameList,
   type PartKind,
   readMark,
+  type SentBucket,
   type SentChange,
-  type SentClaims,
   sentWorld,
   writeChange,
   writeJson,
@@ -214,7 +214,7 @@ function partOf(
 }
 
 function* claimsOf(rows: ScopeRows, bucket: string, pins: PinTable, at: number): Steps<Bytes> {
-  return writeJson({ at, claims: yield* rows.claims(bucket, pins) });
+  return writeJson({ at, ...(yield* rows.claims(bucket, pins)) });
 }
 
 /** A part of the list of services, in steps. */
@@ -279,8 +279,9 @@ class ScopeRows {
   }
 
   /** In steps: a scope that hides addresses has to read each service that reports one of the bucket. */
-  *claims(bucket: string, pins: PinTable): Steps<SentClaims> {
+  *claims(bucket: string, pins: PinTable): Steps<SentBucket> {
     const found = new Map<string, AddressClaim[]>();
+    const namespaces = new Set<string>();
     const exists = createClaimFilter(this.#reader, this.#filter, bucket, (key) => this.#isExported(key));
     for (const { cluster, text } of this.#reader.claimsIn(bucket)) {
       if (!this.hasCluster(cluster)) continue;
@@ -288,6 +289,10 @@ class ScopeRows {
       for (const hex of claimedAddressesIn(claims))
         for (const claim of readClaims(cluster, claims, hex)) {
           yield;
+          const { name, basis } = claim;
+          // An import exists while a cluster of the scope exports the service.
+          if (this.#hidesClusters && (basis === "import" || basis === "other") && this.hasKey(name))
+            namespaces.add(namespaceOf(name));
           if (exists(claim, hex)) found.set(hex, [...(found.get(hex) ?? []), addressClaim(claim, pins)]);
         }
     }
@@ -295,7 +300,7 @@ class ScopeRows {
       hex,
       withFirstOrders(claims).map(({ clusterId, key, basis, order }) => [clusterId, key, basis, order]),
     ]);
-    return Object.fromEntries(sent);
+    return { claims: Object.fromEntries(sent), namespaces: [...namespaces] };
   }
 
   /** Whether a cluster of the scope exports a service, live or not. */

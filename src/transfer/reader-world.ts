@@ -130,7 +130,8 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
     const hex = hexOf(address);
     const bucket = claimBucket(hex);
-    const changed = this.#parts.changes.ofClaims(bucket, this.#clustersOf("claims", { bucket }));
+    const known = this.#parts.peek<ReturnType<typeof readClaims>["value"]>(idOf("claims", { bucket }));
+    const changed = this.#parts.changes.ofClaims(bucket, known);
     const claims = this.#part("claims", { bucket }, changed, readClaims);
     if ("missing" in claims && !present(this.#isListed("buckets", "", bucket, changed))) return NO_CLAIMS;
     const text = present(claims).claims.get(hex);

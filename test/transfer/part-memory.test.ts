@@ -65,7 +65,7 @@ it("claims are held as a text for each address", () => {
   const claims = Object.fromEntries(
     Array.from({ length: 64 }, (_, index) => [hexOf(index), [claim(index), claim(99)]]),
   );
-  const { value } = readClaims(writeJson({ at: 1, claims }));
+  const { value } = readClaims(writeJson({ at: 1, claims, namespaces: [] }));
   expect(new Set([...value.claims.values()].map((one) => typeof one))).toEqual(new Set(["string"]));
   expect(claimsIn(value.claims.get(hexOf(3))!).map(({ key }) => key)).toEqual(["shop/web-3", "shop/web-99"]);
 });
@@ -81,7 +81,7 @@ it("each name of a list counts in memory, beside the bytes that were fetched", (
 it("claims on no address push nothing out of memory, however many are fetched", () => {
   const memory = new PartMemory(2 ** 20);
   const cache = new PartCache(memory, "epoch", { position: 1, generation: 1 });
-  const bytes = writeJson({ at: 1, claims: {} });
+  const bytes = writeJson({ at: 1, claims: {}, namespaces: [] });
   for (let index = 0; index < 1000; index++) cache.set(`claims ${index}`, readClaims(bytes), bytes.length);
   expect(memory.bytes).toBe(0);
   expect(cache.isRight("claims 999", { position: 1, generation: 1 })).toBe(true);

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import type { SentState } from "../../src/transfer/transfer-state.ts";
+import { exported, imported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";
-import { openPair, transferApp, WEB } from "./pair.ts";
+import { FakeSource, inTurns, openPair, transferApp, WEB } from "./pair.ts";
 
 const WEST: Visibility = { clusters: ["west"] };
 const AS_WEST: Visibility = { ...WEST, view: "west" };
@@ -121,6 +122,34 @@ describe("a secondary of a scope", () => {
     const { secondaryOf } = await openScopes();
     const secondary = secondaryOf(AS_WEST);
     expect(["east", "west"].map((id) => secondary.hasCluster(id))).toEqual([false, true]);
+  });
+
+  it("has the reverse name of an import while a cluster of the scope exports the service", async () => {
+    const clusters = ["east", "west"];
+    const merging = { grants: new Map([["west", "*" as const]]) };
+    const { clock, held, open, ask } = await openPair({}, {}, [{ clusters }], { merging });
+    const scope = visibilityKey({ clusters });
+    const secondary = open({
+      source: new FakeSource(() => held.primary.of(scope)!, clock),
+      scope: { clusters },
+    });
+    const reverse = "1.0.0.10.in-addr.arpa";
+    const name = async () => {
+      await clock.advance(5000);
+      return (await ask(reverse, "PTR", secondary)).addresses;
+    };
+    const web = { "shop/web": exported({ clusterIPs: ["10.96.0.1"] }) };
+    await held.put(snapshot("west", { imports: { "shop/web": imported({ ips: ["10.0.0.1"] }) } }));
+    await held.put(snapshot("hidden", { exports: web }));
+    expect(await name()).toEqual([]);
+    await held.put(snapshot("east", { exports: web }));
+    expect(await name()).toEqual([WEB]);
+    await held.put(snapshot("east"));
+    expect(await name()).toEqual([]);
+    await held.put(snapshot("east", { exports: web }));
+    expect(await name()).toEqual([WEB]);
+    await inTurns(clock, held.gateway.leave("east"));
+    expect(await name()).toEqual([]);
   });
 
   it("that the primary does not have says so, and answers nothing", async () => {
