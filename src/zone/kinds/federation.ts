@@ -38,7 +38,12 @@ export function* compileFederatedService(
 interface NameWriter {
   readonly scope: ServiceScope;
   /** The views that may have an order of their own, by their names. */
-  readonly origins: readonly (readonly [view: string, origin: Origin])[];
+  readonly origins: readonly {
+    readonly view: string;
+    readonly origin: Origin;
+    /** The region and zones as a text. */
+    readonly place: string;
+  }[];
   readonly distances: Distances;
   /** Offers that were ordered in this step. */
   ordered: number;
@@ -50,10 +55,15 @@ function originsOf(
   distances: Distances,
 ): NameWriter["origins"] {
   const clusters = clients === "internal" ? [...context.clusterViews] : [];
-  return [
+  const origins = [
     ...clusters.map((clusterId) => [clusterId, distances.originOf(clusterId)] as const),
     ...context.localities,
   ];
+  return origins.map(([view, origin]) => ({
+    view,
+    origin,
+    place: JSON.stringify([origin.region, origin.zones]),
+  }));
 }
 
 /** Offers by the labels of their region, and of their topology zone in it. */
@@ -104,11 +114,22 @@ function* writeName(
   if (node === undefined) return undefined;
   const anybody = orderOffers(offers, undefined, distances);
   const variants = new Map<number, RecordSets>();
-  for (const [view, origin] of origins) {
-    yield* countOrdered(writer, offers.length);
-    const own = orderOffers(offers, origin, distances);
-    if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
-      variants.set(scope.tree.context.names.view(view), recordSets(scope, own));
+  const shards = new Set(offers.map(({ clusterId }) => clusterId));
+  /** By region and zones, of origins without an offer; undefined where the order is that of anybody. */
+  const byPlace = new Map<string, RecordSets | undefined>();
+  for (const { view, origin, place } of origins) {
+    const isShard = origin.clusterId !== undefined && shards.has(origin.clusterId);
+    // One offer is in the same place for all but its own cluster.
+    if (!isShard && offers.length === 1) continue;
+    let sets = isShard ? undefined : byPlace.get(place);
+    if (isShard || !byPlace.has(place)) {
+      yield* countOrdered(writer, offers.length);
+      const own = orderOffers(offers, origin, distances);
+      const isOther = own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]);
+      sets = isOther ? recordSets(scope, own) : undefined;
+      if (!isShard) byPlace.set(place, sets);
+    }
+    if (sets !== undefined) variants.set(scope.tree.context.names.view(view), sets);
   }
   scope.write(node, recordSets(scope, anybody), offers[0]!.reportedBy, variants);
   return node;
