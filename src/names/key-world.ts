@@ -1,9 +1,10 @@
+import { LRUCache } from "lru-cache";
 import { Kind } from "../database/places.ts";
 import type { FoldedName } from "../dns/name.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Zone } from "../zone/frame.ts";
-import { finish, type Steps } from "../zone/steps.ts";
+import { finishWithin, type StepBudget, type Steps } from "../zone/steps.ts";
 import { type Location, MissingPart } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/zone-plan.ts";
@@ -43,6 +44,13 @@ export const NO_UNIT: CompiledUnit = {
  * counts as having names.
  */
 const MOST_SEARCHED = 100;
+/**
+ * Steps of a key that is compiled in place, at most: a little text may have many names, as that of many ports
+ * of many endpoints.
+ */
+const STEPS_IN_PLACE = 256;
+/** Keys with more steps of which this is remembered: others are begun in place by each query. */
+const MOST_LARGE = 1024;
 /** Bytes of dropped units that may still be in memory, about. */
 const MOST_DROPPED_BYTES = 16 * 1024 * 1024;
 
@@ -55,6 +63,8 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   readonly entries: DatabaseEntries;
   readonly rules: MergeRules;
   readonly #cache: UnitCache;
+  /** Ids of units of which it is known that they take more than `STEPS_IN_PLACE`. */
+  readonly #large = new LRUCache<string, boolean>({ max: MOST_LARGE });
   #known: KnownNames | undefined;
   /** The cache's dropped bytes when `#known` was made. */
   #dropped: number;
@@ -84,15 +94,32 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
 
   /**
    * What a key has in one kind of zone. @param key `<namespace>/<label>`, as an entry or a host has it
+   * @param budget of steps in place; those that are taken are subtracted
    * @throws {LargeKey} for one that has to be compiled in turns with other work
    */
-  unitOf(planned: PlannedTree, key: string): KeptUnit {
+  unitOf(planned: PlannedTree, key: string, budget: StepBudget = { steps: STEPS_IN_PLACE }): KeptUnit {
     const kind = unitKind(planned);
-    const id = `${kind} ${key}`;
-    const kept = this.#cache.get(id);
+    const kept = this.#cache.get(`${kind} ${key}`);
     if (kept !== undefined) return kept;
-    if (this.#cache.isLent === true && this.#isLarge(key)) throw new LargeKey(kind, key);
-    const unit = { ...finish(this.compile(planned, key)), id, version: this.#cache.version };
+    const isLent = this.#cache.isLent === true;
+    const unit = this.#compileInPlace(planned, key, isLent ? budget : { steps: Number.POSITIVE_INFINITY });
+    if (unit === undefined) throw new LargeKey(kind, key);
+    return unit;
+  }
+
+  /** Undefined for a large key: one with much text, or with more names and records than the budget allows. */
+  #compileInPlace(planned: PlannedTree, key: string, budget: StepBudget): KeptUnit | undefined {
+    const id = `${unitKind(planned)} ${key}`;
+    const isLimited = budget.steps < Number.POSITIVE_INFINITY;
+    if (isLimited && (this.#large.get(id) === true || this.#isLarge(key))) return undefined;
+    const { version } = this.#cache;
+    const whole = budget.steps === STEPS_IN_PLACE;
+    const compiled = finishWithin(this.compile(planned, key), budget);
+    if (compiled === undefined) {
+      if (whole) this.#large.set(id, true);
+      return undefined;
+    }
+    const unit = { ...compiled, id, version };
     this.#cache.set(id, unit);
     return unit;
   }
@@ -100,9 +127,9 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   /** The same in steps: with a large key it waits for its turn among those that queries need. */
   *unitInSteps(planned: PlannedTree, key: string): Steps<CompiledUnit> {
     const kind = unitKind(planned);
-    const kept = this.#cache.get(`${kind} ${key}`);
-    if (kept !== undefined) return kept;
-    if (!this.#isLarge(key)) return this.unitOf(planned, key);
+    const small =
+      this.#cache.get(`${kind} ${key}`) ?? this.#compileInPlace(planned, key, { steps: STEPS_IN_PLACE });
+    if (small !== undefined) return small;
     const compiling = this.#cache.compileLarge?.(new LargeKey(kind, key));
     if (compiling === undefined) return yield* this.compile(planned, key);
     let unit: CompiledUnit | undefined;
@@ -171,6 +198,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
     // A service may have thousands of names in a federation's zones, and none in the requested region.
     const most = plan.kind === "federation" ? 0 : MOST_SEARCHED;
     let [count, characters] = [0, 0];
+    const budget = { steps: STEPS_IN_PLACE };
     for (const reported of keys) {
       const key = `${namespaceOf(reported)}/${nameOf(reported).toLowerCase()}`;
       // Many small services take as long as a large one.
@@ -178,7 +206,7 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
         characters += this.entries.charactersOf(key);
         if (characters > this.#charactersInPlace) throw new LargeKey(kind, key);
       }
-      const { key: compiled, clusters } = this.unitOf(planned, key);
+      const { key: compiled, clusters } = this.unitOf(planned, key, budget);
       // What is hidden does not count.
       if (clusters.length > 0) count++;
       if (count > most || compiled?.hasNameBelow(planned.key, `${namespace}.svc`) === true) return true;

@@ -14,9 +14,23 @@ export function endsStep(index: number): boolean {
 
 /** Takes all steps at once. @throws {Error} if there is something to wait for */
 export function finish<Result>(steps: Steps<Result>): Result {
-  for (;;) {
+  return finishWithin(steps, { steps: Number.POSITIVE_INFINITY })!;
+}
+
+/** Steps that may be taken at once. */
+export interface StepBudget {
+  steps: number;
+}
+
+/**
+ * Takes all steps at once, from a budget; undefined where there are more.
+ * @throws {Error} if there is something to wait for
+ */
+export function finishWithin<Result>(steps: Steps<Result>, budget: StepBudget): Result | undefined {
+  for (; budget.steps > 0; budget.steps--) {
     const { done, value } = steps.next();
     if (done === true) return value;
     if (value instanceof Promise) throw new Error("a step that waits cannot be taken at once");
   }
+  return undefined;
 }

@@ -51,10 +51,14 @@ export function* writeHeadless(
   const group = names.leaseGroup([...new Set(endpoints.map(({ reportedBy }) => reportedBy))]);
   const own = new RecordSets();
   const targets: PortTarget[] = [];
-  for (const [index, { bytes, node, ports, reportedBy }] of endpoints.entries()) {
-    if (endsStep(index)) yield;
+  let count = 0;
+  for (const { bytes, node, ports, reportedBy } of endpoints) {
+    if (endsStep(count++)) yield;
     own.addAddress(bytes, ttl, group);
-    if (node !== undefined) for (const port of ports) targets.push({ port, node, reportedBy });
+    for (const port of node === undefined ? [] : ports) {
+      if (endsStep(count++)) yield;
+      targets.push({ port, node, reportedBy });
+    }
   }
   own.addAll((yield* writePortRecords(scope, serviceName, targets, group)).all);
   yield* writeHosts(scope, endpoints);

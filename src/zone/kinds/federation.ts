@@ -1,7 +1,7 @@
 import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import { KEEP_ORDER, RecordSets } from "../record-block.ts";
-import { ITEMS_AT_ONCE, type Steps } from "../steps.ts";
+import { endsStep, ITEMS_AT_ONCE, type Steps } from "../steps.ts";
 import type { FederationZone } from "../zone-plan.ts";
 import { clusterIdLabels, endpointLabel, isHostLabel, isObjectLabel } from "./endpoint-records.ts";
 import type { Distances, Origin } from "./tree-scope.ts";
@@ -31,7 +31,7 @@ export function* compileFederatedService(
     const node = labels && (yield* writeName(writer, stem, [...labels, name], shard));
     if (node !== undefined) yield* writeHosts(writer, node, shard);
   }
-  for (const [place, some] of placesOf(writer, offers))
+  for (const [place, some] of yield* placesOf(writer, offers))
     yield* writeName(writer, `${stem}.${place}`, [name], some);
 }
 
@@ -67,7 +67,10 @@ function originsOf(
 }
 
 /** Offers by the labels of their region, and of their topology zone in it. */
-function placesOf({ scope, distances }: NameWriter, offers: readonly Offer[]): Map<string, Offer[]> {
+function* placesOf(
+  { scope, distances }: NameWriter,
+  offers: readonly Offer[],
+): Steps<ReadonlyMap<string, readonly Offer[]>> {
   const places = new Map<string, Offer[]>();
   const add = (labels: readonly string[], offer: Offer) => {
     if (!labels.every((label) => isHostLabel(label))) {
@@ -83,11 +86,15 @@ function placesOf({ scope, distances }: NameWriter, offers: readonly Offer[]): M
     if (known === undefined) places.set(place, [offer]);
     else known.push(offer);
   };
+  let count = 0;
   for (const offer of offers) {
     const { region, zones } = distances.localityOf(offer.clusterId);
     if (region === undefined) continue;
     add([region], offer);
-    for (const zone of offer.zone === undefined ? zones : [offer.zone]) add([zone, region], offer);
+    for (const zone of offer.zone === undefined ? zones : [offer.zone]) {
+      if (endsStep(count++)) yield;
+      add([zone, region], offer);
+    }
   }
   return places;
 }
@@ -135,12 +142,9 @@ function* writeName(
   return node;
 }
 
-/** Ends a step after so many ordered offers, whatever names they are for. */
+/** Ends a step for each so many ordered offers, whatever names they are for. */
 function* countOrdered(writer: NameWriter, offers: number): Steps {
-  writer.ordered += offers;
-  if (writer.ordered < ITEMS_AT_ONCE) return;
-  writer.ordered = 0;
-  yield;
+  for (writer.ordered += offers; writer.ordered >= ITEMS_AT_ONCE; writer.ordered -= ITEMS_AT_ONCE) yield;
 }
 
 /** Addresses in their order; without any, a CNAME record to the first load balancer's host name. */

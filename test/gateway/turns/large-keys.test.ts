@@ -38,6 +38,26 @@ function headless(clusterId: string, many: readonly Endpoint[]): ClusterSnapshot
   return snapshot(clusterId, { exports: Object.fromEntries(exports) });
 }
 
+function manyPorts(): ClusterSnapshot {
+  const ports = Array.from({ length: 300 }, (_, index) => ({
+    name: `p${index}`,
+    protocol: "",
+    port: index + 1,
+  }));
+  const groups = endpoints(
+    ...Array.from({ length: 300 }, (_, index) => ({ address: `10.1.${index >> 8}.${index & 255}` })),
+  );
+  const [group] = Object.values(groups);
+  const many = exported({ headless: true, endpoints: { "*": { ...group!, ports } } });
+  return snapshot("east", { exports: { "shop/many": many } });
+}
+
+function manyZones(): ClusterSnapshot {
+  const topology = { region: "eu", zones: Array.from({ length: 500 }, (_, index) => `eu-${index}`) };
+  const loadBalancer = Array.from({ length: 100 }, (_, index) => ({ ip: `192.0.2.${index}` }));
+  return snapshot("east", { topology, exports: { "shop/many": exported({ loadBalancer }) } });
+}
+
 /** A gateway with `shop/web`, and `shop/many`, which is too large to be compiled in place. */
 async function openLarge(count = 1000) {
   const clock = new FakeClock();
@@ -131,6 +151,29 @@ describe("a large service", () => {
     expect(reads.mock.calls.filter(([key]) => key === "shop/many")).toHaveLength(1);
     reads.mockRestore();
   });
+
+  it.each<[string, string, ClusterSnapshot]>([
+    ["many ports of many endpoints", `many.shop.${ZONE}`, manyPorts()],
+    ["load balancers in many topology zones", "many.shop.fed.svc.federation", manyZones()],
+  ])(
+    "may have a short text and %s: it is compiled in turns, and not begun again by each query",
+    async (_, name, one) => {
+      const clock = new FakeClock();
+      clock.nextTurn = (run) => void setImmediate(run);
+      const federations = [{ name: "fed", zone: "federation" }];
+      const gateway = openKeyed({ clock, names: { zones: { ttl: 30, federations }, merging: {} } });
+      await putSnapshot(gateway, one, { leaseSeconds: 3600 });
+      expect(JSON.stringify(one).length).toBeLessThan(32_768);
+      const compile = vi.spyOn(gateway.everything.current()!.world, "compile");
+      const answers = Array.from({ length: 20 }, () =>
+        gateway.everything.answer(encodeQuery(name, "A"), undefined, clock.now()),
+      );
+      for (const answer of answers) expect(answer).toBeInstanceOf(Promise);
+      for (const answer of answers) expect((await answer)!.outcome).toBe("answer");
+      // In place, until it takes too many steps, and in turns.
+      expect(compile).toHaveBeenCalledTimes(2);
+    },
+  );
 
   it("keeps 10,000 queries waiting, and is SERVFAIL for others", async () => {
     const { until, askLate } = await openLarge();
