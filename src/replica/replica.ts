@@ -1,4 +1,5 @@
 import type { Change } from "../database/prepare.ts";
+import { rowAlone } from "../database/row-change.ts";
 import type { ClusterRow } from "../database/schema.ts";
 import { messageOf, StoreError } from "../database/store-error.ts";
 import { DamagedCluster, type Event, StaleChange } from "../database/writer.ts";
@@ -15,6 +16,11 @@ const PAUSE = 100;
 const MOST_WAIT = 10_000;
 /** Milliseconds between two looks for leases that ended. */
 const LEASES_EVERY = 1000;
+/**
+ * Milliseconds for which every lease holds once the log is followed again, or else its whole length: workers
+ * that were rejected meanwhile wait for at most this long before they renew it.
+ */
+const SHORTEST_HOLD = 15_000;
 /** The pauses between attempts while the log cannot be read, in milliseconds. */
 const SHORTEST_PAUSE = 50;
 const LONGEST_PAUSE = 1000;
@@ -49,6 +55,8 @@ export class Replica implements SharedOrder {
   #newest = 0;
   #mustReload = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Since when the log is followed and takes changes. */
+  #followedSince: number;
   #trouble: StoreTrouble | undefined;
   #isClosed = false;
 
@@ -56,6 +64,7 @@ export class Replica implements SharedOrder {
     this.#parts = parts;
     this.clock = parts.clock;
     this.#database = new ReplicatedDatabase(parts);
+    this.#followedSince = parts.clock.now();
   }
 
   /** Brings a database to what a log has. @throws {StoreError} if the log cannot be read */
@@ -189,7 +198,7 @@ export class Replica implements SharedOrder {
 
   /**
    * Adds the ends of leases to the log. Each gateway does; the first one counts. Only what the log says ends
-   * a lease.
+   * a lease. After an outage workers have time to renew those that ended meanwhile.
    */
   async #endLeases(): Promise<void> {
     const now = this.clock.now();
@@ -197,6 +206,13 @@ export class Replica implements SharedOrder {
     const { writer } = this.#parts;
     for (const row of writer.reader.clusters()) {
       if (row.state !== "live" || row.meta!.expiresAt > unixTime(this.clock, now)) continue;
+      if (this.#trouble !== undefined) {
+        // Whether the log takes changes is seen from one that changes nothing.
+        await this.#database.append(crypto.randomUUID(), row, rowAlone("changes", row));
+        break;
+      }
+      const hold = Math.max(row.meta!.expiresAt - row.meta!.renewedAt, SHORTEST_HOLD);
+      if (now - this.#followedSince < hold) continue;
       const change = writer.plan({ kind: "expiry", cluster: row.id });
       await this.#database.append(crypto.randomUUID(), row, change);
     }
@@ -248,8 +264,10 @@ export class Replica implements SharedOrder {
   #say(reason: string | undefined): void {
     if (this.#trouble?.reason === reason) return;
     const { onEvent } = this.#parts;
-    if (reason === undefined) onEvent({ event: "log-followed-again" });
-    else if (this.#trouble === undefined) onEvent({ event: "log-not-followed", reason });
+    if (reason === undefined) {
+      onEvent({ event: "log-followed-again" });
+      this.#followedSince = this.clock.now();
+    } else if (this.#trouble === undefined) onEvent({ event: "log-not-followed", reason });
     const since = this.#trouble?.since ?? unixTime(this.clock, this.clock.now());
     this.#trouble = reason === undefined ? undefined : { reason, since };
   }

@@ -161,7 +161,7 @@ export class ReplicatedDatabase {
   }
 
   #restored(own: ClusterRow, their: SharedCluster | undefined): RowChange | undefined {
-    const { writer, clock } = this.#parts;
+    const { writer } = this.#parts;
     const has = their && parsed(their);
     const [generation, newest] = [own.meta?.generation ?? 0, has?.meta?.generation ?? 0];
     if (has !== undefined && generation <= newest) {
@@ -171,9 +171,8 @@ export class ReplicatedDatabase {
       return rowAlone("changes", cluster);
     }
     if (own.state === "damaged" || own.id === this.#steps.halfWritten) return undefined;
-    const isOver = own.state === "live" && own.meta!.expiresAt <= unixTime(clock, clock.now());
     try {
-      const whole = writer.planner.whole(isOver ? { ...own, state: "expired" } : own);
+      const whole = writer.planner.whole(own);
       return { ...whole, claims: [...whole.claims] };
     } catch (error) {
       if (error instanceof DamagedCluster) return undefined;

@@ -81,7 +81,7 @@ describe("gateways that share a log", () => {
     const { members } = await start(2);
     await putSnapshot(members[0].gateway, exporting("east"), { leaseSeconds: 10 });
     await replicas.settled();
-    await replicas.pass(12_000);
+    await replicas.pass(16_000);
     expect(agree()).toEqual([]);
     expect(readerOf(members[1]).cluster("east")?.state).toBe("expired");
     for (const { events } of members)
@@ -309,10 +309,35 @@ describe("while the log is gone", () => {
     expect(liveOf(members[0])).toEqual(["east"]);
     expect(said()).toEqual(["log-not-followed"]);
     log.isFull = false;
-    await replicas.pass(5000);
+    await replicas.pass(14_000);
+    expect(liveOf(members[0])).toEqual(["east"]);
+    await replicas.pass(4000);
     expect(liveOf(members[0])).toEqual([]);
     expect(said()).toEqual(["log-not-followed", "log-followed-again"]);
   });
+
+  test.each([
+    { leaseSeconds: 10, holdsFor: 14_000, lost: false },
+    { leaseSeconds: 10, holdsFor: 14_000, lost: true },
+    { leaseSeconds: 30, holdsFor: 29_000, lost: false },
+  ])(
+    "leases of $leaseSeconds s that ended meanwhile hold for $holdsFor ms afterwards (lost: $lost)",
+    async ({ leaseSeconds, holdsFor, lost }) => {
+      const { members } = await start(2);
+      const { generation } = await putSnapshot(members[0].gateway, exporting("east"), { leaseSeconds });
+      await putSnapshot(members[0].gateway, exporting("west"), { leaseSeconds });
+      await replicas.settled();
+      for (const { log } of members) log.disconnect();
+      await replicas.pass(120_000);
+      if (lost) replicas.log.loseEverything();
+      for (const { log } of members) log.reconnect();
+      await replicas.pass(holdsFor);
+      expect(agree()).toEqual(["east", "west"]);
+      await members[1].gateway.renew("east", generation, { leaseSeconds });
+      await replicas.pass(5000);
+      expect(agree()).toEqual(["east"]);
+    },
+  );
 
   test("no lease ends that is renewed soon afterwards", async () => {
     const { members } = await start(2);
