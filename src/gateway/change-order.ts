@@ -22,6 +22,10 @@ export interface ChangeOrder {
   readonly isShared: boolean;
   /** Why nothing can be appended; undefined while it can. */
   readonly trouble?: StoreTrouble | undefined;
+  /**
+   * When all changes that there were had been applied, in Unix milliseconds; undefined where they always are.
+   */
+  readonly caughtUpAt?: number | undefined;
   /** Begins to say what is applied. Called once. */
   follow(follower: ChangeFollower): void;
   /**

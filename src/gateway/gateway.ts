@@ -420,7 +420,8 @@ export class Gateway {
 
   /** Since when answers may lack a change, in Unix milliseconds; undefined while nothing says so. */
   behindSince(now = this.now()): number | undefined {
-    const since = this.#order.trouble?.since ?? Number.POSITIVE_INFINITY;
+    const { trouble, caughtUpAt = Number.POSITIVE_INFINITY } = this.#order;
+    const since = Math.min(trouble?.since ?? Number.POSITIVE_INFINITY, caughtUpAt);
     const isLate = this.unixTime(now) - since > this.#parts.limits.pushDelaySeconds * 1000;
     const waiting = this.#backlog.behindSince(now);
     return isLate ? Math.min(since, waiting ?? since) : waiting;

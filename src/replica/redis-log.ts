@@ -7,14 +7,13 @@ import { RedisConnection } from "./redis-connection.ts";
 import { script } from "./redis-servers.ts";
 import { rowSumOf } from "./replicated-database.ts";
 import type { LogDraft, LogEntry, LogHead, SharedCluster, SharedLog } from "./shared-log.ts";
+import { ENTRIES_AT_ONCE } from "./shared-log.ts";
 
 /**
  * Milliseconds that the engine waits for an entry: so often a gateway looks whether the log still has what it
  * applied.
  */
 const MOST_BLOCK = 1000;
-/** Entries that are read together. */
-const ENTRIES_AT_ONCE = 64;
 /**
  * Characters and values of rows in one entry: every gateway reads some dozens of entries at once, and Lua
  * passes some thousand values.

@@ -8,7 +8,7 @@ import { unixTime } from "../gateway/clock.ts";
 import type { StoreTrouble } from "../gateway/gateway-types.ts";
 import { type ReplicaParts, ReplicatedDatabase, rowSumOf } from "./replicated-database.ts";
 import type { LogEntry, SharedLog } from "./shared-log.ts";
-import { sharedClock } from "./shared-log.ts";
+import { ENTRIES_AT_ONCE, sharedClock } from "./shared-log.ts";
 
 /** Milliseconds until a change is decided again whose cluster another gateway changed, at most. */
 const PAUSE = 100;
@@ -57,6 +57,8 @@ export class Replica implements SharedOrder {
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** Since when the log is followed and takes changes. */
   #followedSince: number;
+  /** When all that the log had was applied. */
+  #caughtUpAt = Number.NEGATIVE_INFINITY;
   #trouble: StoreTrouble | undefined;
   #isClosed = false;
 
@@ -67,16 +69,21 @@ export class Replica implements SharedOrder {
     this.#followedSince = parts.clock.now();
   }
 
-  /** Brings a database to what a log has. @throws {StoreError} if the log cannot be read */
+  /** Brings a database to what a log has by now. @throws {StoreError} if the log cannot be read */
   static async open(log: SharedLog, parts: OrderParts): Promise<Replica> {
     const replica = new Replica({ ...parts, log, clock: sharedClock(parts.clock) });
     await replica.#check();
     replica.#isRunning = true;
+    while (replica.position < replica.#newest) await replica.#applyNext();
     return replica;
   }
 
   get trouble(): StoreTrouble | undefined {
     return this.#trouble;
+  }
+
+  get caughtUpAt(): number {
+    return unixTime(this.clock, this.#caughtUpAt);
   }
 
   /** The newest entry that was applied. */
@@ -127,13 +134,7 @@ export class Replica implements SharedOrder {
     let failures = 0;
     while (!this.#isClosed)
       try {
-        if (!this.#isChecked || this.#mustReload) await this.#check();
-        const entries = await this.#parts.log.entries(this.position);
-        if (entries.length === 0) this.#isChecked = false;
-        for (const entry of entries) {
-          if (this.#isClosed || !(await this.#apply(entry))) break;
-          await new Promise<void>((resolve) => this.clock.nextTurn(resolve));
-        }
+        await this.#applyNext();
         await this.#endLeases();
         if (this.position >= this.#newest) this.#say(undefined);
         failures = 0;
@@ -145,6 +146,19 @@ export class Replica implements SharedOrder {
         const pause = Math.min(SHORTEST_PAUSE * 2 ** Math.min(failures++, 10), LONGEST_PAUSE);
         await this.#pause(Math.ceil(pause * (0.5 + Math.random() / 2)), false);
       }
+  }
+
+  /** Applies entries that were read together, or loads what the log has. */
+  async #applyNext(): Promise<void> {
+    if (!this.#isChecked || this.#mustReload) await this.#check();
+    const entries = await this.#parts.log.entries(this.position);
+    const readAt = this.clock.now();
+    if (entries.length === 0) this.#isChecked = false;
+    for (const entry of entries) {
+      if (this.#isClosed || !(await this.#apply(entry))) return;
+      await new Promise<void>((resolve) => this.clock.nextTurn(resolve));
+    }
+    if (entries.length < ENTRIES_AT_ONCE && this.position >= this.#newest) this.#caughtUpAt = readAt;
   }
 
   /** Finds out whether the log goes on from what was applied. Where it does not, what it has is loaded. */
@@ -168,6 +182,7 @@ export class Replica implements SharedOrder {
       }
       this.#wake();
     }
+    if (this.position >= head.position) this.#caughtUpAt = since;
     this.#isChecked = true;
   }
 

@@ -2,6 +2,9 @@ import type { ChangedRows, RowChange } from "../database/row-change.ts";
 import type { LogMark } from "../database/writer.ts";
 import { type Clock, inNextTurn, unixTime } from "../gateway/clock.ts";
 
+/** Entries that are read together, at most: where there are fewer, the log has no more. */
+export const ENTRIES_AT_ONCE = 64;
+
 /** Where a log is. */
 export interface LogHead extends LogMark {
   /**
@@ -64,7 +67,7 @@ export interface SharedLog {
    */
   append(draft: LogDraft): Promise<number | "changed" | "other">;
   /**
-   * The next entries after a position, in order; none where there is none for about a second. Not called
+   * The next entries after a position, in order, see `ENTRIES_AT_ONCE`; none where there is none for about a second. Not called
    * before the promise before has settled.
    */
   entries(after: number): Promise<LogEntry[]>;

@@ -88,6 +88,16 @@ describe("gateways that share a log", () => {
       expect(events.filter(({ event }) => event === "lease-expired")).toHaveLength(1);
   });
 
+  test("answer from all that the log has once they have started", async () => {
+    const { members } = await start(2);
+    await putSnapshot(members[0].gateway, exporting("east"));
+    await replicas.settled();
+    members[1].log.disconnect();
+    for (const id of ["north", "west"]) await putSnapshot(members[0].gateway, exporting(id));
+    await replicas.restart(1, true);
+    expect(liveOf(replicas.members[1]!)).toEqual(["east", "north", "west"]);
+  });
+
   test("go on from their own position after a restart, and load nothing", async () => {
     const { members } = await start(2);
     await putSnapshot(members[0].gateway, exporting("east"));
@@ -269,6 +279,34 @@ describe("while the log is gone", () => {
     expect(one.gateway.everything.status()).not.toHaveProperty("behindSince");
     expect(liveOf(one)).toEqual(["west"]);
     expect([...readerOf(one).all("east", Kind.export)]).toHaveLength(1);
+  });
+
+  test.each([
+    ["entries are not read", "entries"],
+    ["nothing says where the log is", "head"],
+  ] as const)("answers are stale 5 seconds after the log was last read to its end: %s", async (_, stops) => {
+    const { members, clock } = { ...(await start(1)), clock: replicas.clock };
+    const [{ gateway, log }] = members;
+    await replicas.pass(2000);
+    expect(gateway.behindSince()).toBeUndefined();
+    const since = clock.now();
+    const read = log[stops].bind(log) as (after: number) => Promise<never>;
+    const held = Promise.withResolvers<void>();
+    log[stops] = async (after: number) => {
+      await held.promise;
+      return read(after);
+    };
+    log.wake();
+    for (let second = 0; second < 6; second++) {
+      await setImmediate();
+      log.wake();
+      await clock.advance(1000);
+    }
+    expect(gateway.behindSince()).toBeLessThan(since + 1001);
+    log[stops] = read;
+    held.resolve();
+    await replicas.pass(1000);
+    expect(gateway.behindSince()).toBeUndefined();
   });
 
   test("answers stay stale until all that the log has was applied, not some of it", async () => {
