@@ -253,7 +253,7 @@ local head = redis.call('HMGET', KEYS[1], 'format', 'log', 'position', 'id', 'fo
 if head[1] and head[1] ~= ARGV[1] then return 'format ' .. head[1] end
 if head[2] and head[2] ~= ARGV[2] then return 'other' end
 local sum, ends = string.match(redis.call('HGET', KEYS[3], ARGV[4]) or '', '^(%d+) (%d+) ')
-if (sum or '0') ~= ARGV[5] then return 'changed' end
+if tonumber(sum or '0') ~= tonumber(ARGV[5]) then return 'changed' end
 ${NOW}
 if ARGV[8] ~= '' then
   if now < tonumber(ends or '0') then return 'changed' end

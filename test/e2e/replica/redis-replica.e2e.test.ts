@@ -100,6 +100,10 @@ describe("an engine", () => {
       "whose own row is something else",
       (prefix: string) => logs.onKey(prefix, "HSET", "clusters", "west", "1 1 {"),
     ],
+    [
+      "whose own row has a sum that begins with 0",
+      (prefix: string) => logs.onKey(prefix, "HSET", "clusters", "west", "01 1 {"),
+    ],
     ["whose own row is nothing", (prefix: string) => logs.onKey(prefix, "HSET", "clusters", "west", "?")],
   ])("with a cluster %s has it again after a full push", async (_, damage) => {
     const prefix = logs.newPrefix();
