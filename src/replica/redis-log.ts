@@ -6,7 +6,7 @@ import type { RedisAddress } from "./redis-address.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { script } from "./redis-servers.ts";
 import { rowSumOf } from "./replicated-database.ts";
-import type { LogDraft, LogEntry, LogHead, SharedCluster, SharedLog } from "./shared-log.ts";
+import type { LogDraft, LogEntry, LogHead, SharedCluster, SharedLog, WholeCluster } from "./shared-log.ts";
 import { ENTRIES_AT_ONCE } from "./shared-log.ts";
 
 /**
@@ -30,6 +30,7 @@ const ROWS_AT_ONCE = 256;
  */
 const STAGED_FOR = 600;
 
+const Whole = z.tuple([z.string()], z.array(z.string()));
 const Head = z.array(z.string()).length(8);
 /** What `APPEND` writes of a cluster. */
 const RECORD = /^(\d+) \d+ (.*)$/s;
@@ -151,10 +152,7 @@ export class RedisLog implements SharedLog {
 
   async clusters(): Promise<SharedCluster[]> {
     const records = await this.#connection.run((client) => client.hGetAll(this.#keys.clusters));
-    return Object.entries(records).map(([id, record]) => {
-      const [, sum = "0", text = ""] = RECORD.exec(record) ?? [];
-      return { id, sum: Number(sum), text };
-    });
+    return Object.entries(records).map(([id, record]) => readRecord(id, record));
   }
 
   async *rows(cluster: string): AsyncGenerator<ChangedRows> {
@@ -169,6 +167,17 @@ export class RedisLog implements SharedLog {
         found.entries.map(({ field, value }) => [field, value] as const),
       );
     } while (cursor !== "0");
+  }
+
+  async whole(clusters: readonly string[]): Promise<{ position: number; clusters: WholeCluster[] }> {
+    const keys = [this.#keys.head, this.#keys.clusters, ...clusters.map(this.#keys.rows)];
+    const reply = await this.#connection.script(WHOLE, keys, [...clusters]);
+    const [position, ...found] = Whole.parse(reply);
+    const whole = clusters.map((id, at) => {
+      const [record, ...fields] = found[at]!;
+      return { ...readRecord(id, record!), rows: readRows(id, pairs(fields)) };
+    });
+    return { position: Number(position), clusters: whole };
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -267,7 +276,7 @@ local position = string.format('%.0f', tonumber(head[3] or '0') + 1)
 local rows = {}
 for at = 17, #ARGV do rows[#rows + 1] = ARGV[at] end
 -- First of all that is written: where memory is short it fails, and nothing is changed.
-redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MOST_ENTRIES}, position .. '-0', 'id', ARGV[3], 'before', head[4] or '', ARGV[15], ARGV[16], unpack(rows))
+redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MOST_ENTRIES}, position .. '-0', 'id', ARGV[3], 'before', head[4] or '', 'cluster', ARGV[4], ARGV[15], ARGV[16], unpack(rows))
 local function put(values)
   local set, removed = {}, {}
   for at = 1, #values, 2 do
@@ -320,6 +329,21 @@ ${NOW}
 return {head[1] or '', head[2] or '', head[3] or '0', head[4] or '', head[5] or '', next and next[1] or '', next and next[2][4] or '', string.format('%.0f', now)}
 `);
 
+/**
+ * Reads clusters at once: keys `head`, `clusters`, and the rows of each cluster; values the clusters' ids.
+ * Returns the position of the newest entry, and of each cluster what `clusters` has of it, with fields and
+ * values of its rows in turns.
+ */
+const WHOLE = script(`
+local reply = {redis.call('HGET', KEYS[1], 'position') or '0'}
+for at = 3, #KEYS do
+  local cluster = redis.call('HGETALL', KEYS[at])
+  table.insert(cluster, 1, redis.call('HGET', KEYS[2], ARGV[at - 2]) or '')
+  reply[#reply + 1] = cluster
+end
+return reply
+`);
+
 /** Gives the log another name: key `head`; values its name, and the new one. */
 const RENAME = script(`
 if redis.call('HGET', KEYS[1], 'log') == ARGV[1] then redis.call('HSET', KEYS[1], 'log', ARGV[2]) end
@@ -342,7 +366,7 @@ function membersText({ kind, cluster, isCleared, keys, isWide, ranked, founding 
 }
 
 /**
- * Reads an entry: the fields `id`, `before`, `change`, and those of rows; or `staged` with the number of
+ * Reads an entry: the fields `id`, `before`, `cluster`, `change`, and those of rows; or `staged` with the number of
  * values in a list, the text of `change` first and then fields and values of rows in turns.
  * @param readStaged reads such a list
  */
@@ -350,11 +374,18 @@ async function readEntry(
   { id: streamId, message }: StreamMessage,
   readStaged: (id: string, count: number) => Promise<string[]>,
 ): Promise<LogEntry> {
-  const { id = "", before = "", change, staged, ...fields } = message as Record<string, string | undefined>;
-  const mark = { position: Number.parseInt(streamId, 10), id, before };
+  const {
+    id = "",
+    before = "",
+    cluster = "",
+    change,
+    staged,
+    ...fields
+  } = message as Record<string, string | undefined>;
+  const mark = { position: Number.parseInt(streamId, 10), id, before, cluster };
   const values = staged === undefined ? undefined : await readStaged(id, Number(staged));
   if (values !== undefined && values.length !== Number(staged)) return { ...mark, change: undefined };
-  const rows = values === undefined ? Object.entries(fields as Record<string, string>) : pairs(values);
+  const rows = values === undefined ? Object.entries(fields as Record<string, string>) : pairs(values, 1);
   try {
     const members = JSON.parse((values === undefined ? change : values[0]) ?? "") as Members;
     return { ...mark, change: { ...members, ...readRows(members.cluster.id, rows) } };
@@ -363,8 +394,15 @@ async function readEntry(
   }
 }
 
-function* pairs(values: readonly string[]): Generator<readonly [string, string]> {
-  for (let at = 1; at + 1 < values.length; at += 2) yield [values[at]!, values[at + 1]!];
+/** Reads what `clusters` has of a cluster. */
+function readRecord(id: string, record: string): SharedCluster {
+  const [, sum = "0", text = ""] = RECORD.exec(record) ?? [];
+  return { id, sum: Number(sum), text };
+}
+
+/** @param from the first field */
+function* pairs(values: readonly string[], from = 0): Generator<readonly [string, string]> {
+  for (let at = from; at + 1 < values.length; at += 2) yield [values[at]!, values[at + 1]!];
 }
 
 type Gone = Pick<PartRow, "kind" | "name" | "part">;

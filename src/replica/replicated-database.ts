@@ -196,19 +196,39 @@ export class ReplicatedDatabase {
       for await (const rows of log.rows(cluster.id)) load.put(cluster.id, rows);
     }
     let head: LogHead;
+    // Up to where rows are loaded: entries until then are to be written, too.
+    let upTo: number | undefined;
+    // Clusters of which an entry cannot be had any more: they are read at once, as they are after a newer one.
+    const whole = new Set<string>();
+    let wholeAt = 0;
     for (;;) {
       head = await log.head(mark.position);
+      upTo ??= head.position;
       const isSame = head.position !== mark.position || head.id === mark.id;
-      if (head.session !== session || head.position < mark.position || !isSame)
-        throw new Error("the log changed while it was loaded");
-      if (head.position === mark.position) break;
-      for (const { change, ...entry } of await log.entries(mark.position)) {
-        if (entry.position !== mark.position + 1 || entry.before !== mark.id || change === undefined)
-          throw new Error("the log changed while it was loaded");
-        load.write(change);
-        damaged.delete(change.isCleared ? change.cluster.id : "");
-        sums.set(change.cluster.id, rowSumOf(change.cluster));
+      if (head.session !== session || head.position < mark.position || !isSame) throw changed();
+      if (mark.position >= upTo) break;
+      for (const { change, cluster, ...entry } of await log.entries(mark.position)) {
+        const isNext = entry.position === mark.position + 1 && entry.before === mark.id;
+        if (!isNext || (change === undefined && cluster === "")) throw changed();
+        const isRead = whole.has(cluster) && entry.position <= wholeAt;
+        if (change === undefined && !isRead) {
+          const read = await log.whole([...whole.add(cluster)]);
+          if (read.position < entry.position) throw changed();
+          upTo = wholeAt = read.position;
+          for (const one of read.clusters) {
+            const row = parsed(one);
+            sums.set(one.id, one.sum);
+            damaged.delete(one.id);
+            if (row === undefined) damaged.set(one.id, one.sum);
+            else load.write({ ...rowAlone("whole", row), ...one.rows, isCleared: true });
+          }
+        } else if (change !== undefined && !isRead) {
+          load.write(change);
+          damaged.delete(change.isCleared ? change.cluster.id : "");
+          sums.set(change.cluster.id, rowSumOf(change.cluster));
+        }
         mark = entry;
+        if (mark.position >= upTo) break;
       }
     }
     const { position, id } = mark;
@@ -232,6 +252,10 @@ export class ReplicatedDatabase {
 /** What a change of a cluster builds on. */
 export function rowSumOf(row: ClusterRow | undefined): number {
   return row === undefined ? 0 : sumOf(row.id, JSON.stringify(row));
+}
+
+function changed(): Error {
+  return new Error("the log changed while it was loaded");
 }
 
 function parsed({ id, sum, text }: SharedCluster): ClusterRow | undefined {

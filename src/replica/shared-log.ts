@@ -39,6 +39,8 @@ export interface LogDraft {
 export interface LogEntry extends LogMark {
   /** The id of the entry before it. */
   readonly before: string;
+  /** The id of the cluster that it changes; empty where it does not say. */
+  readonly cluster: string;
   /** Undefined where it cannot be read, or is not there any more. */
   readonly change: RowChange | undefined;
 }
@@ -50,6 +52,11 @@ export interface SharedCluster {
   readonly sum: number;
   /** A `ClusterRow` as JSON; anything where the log is damaged. */
   readonly text: string;
+}
+
+/** A cluster with all its rows. */
+export interface WholeCluster extends SharedCluster {
+  readonly rows: ChangedRows;
 }
 
 /**
@@ -76,6 +83,8 @@ export interface SharedLog {
    * All rows of a cluster, some at a time. One that changes meanwhile is there as before or as after that.
    */
   rows(cluster: string): AsyncIterable<ChangedRows>;
+  /** Clusters and all their rows as they are together after one entry, and its position. */
+  whole(clusters: readonly string[]): Promise<{ position: number; clusters: WholeCluster[] }>;
   /** Gives a log another name, unless it has another one already. */
   rename(from: string, to: string): Promise<void>;
   close(): void;

@@ -127,6 +127,7 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
           const entries = await allEntries(log);
           expect(entries.map(({ position }) => position)).toEqual([1, 2, 3]);
           expect(entries.map(({ before }) => before)).toEqual(["", entries[0]!.id, entries[1]!.id]);
+          expect(entries.map(({ cluster }) => cluster)).toEqual(["west", "west", "east"]);
           expect(entries[0]!.change).toEqual({ ...whole, claims: [...whole.claims], gone: [] });
           // A claim that goes is one with an empty text.
           expect(entries[1]!.change).toEqual({ ...patch, claims: [...patch.claims] });
@@ -141,6 +142,13 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
           const clusters = (await log.clusters()).sort((a, b) => (a.id < b.id ? -1 : 1));
           expect(clusters.map(({ text }) => JSON.parse(text))).toEqual([clusterAt(1, "east"), second]);
           expect(clusters[1]!.sum).toBe(rowSumOf(second));
+          const { position, clusters: read } = await log.whole(["west", "east"]);
+          const [east, west] = clusters.map(({ id, sum, text }) => ({ id, sum, text }));
+          expect([position, read]).toMatchObject([3, [west, east]]);
+          expect([...read[0]!.rows.entries].sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+            entryRow("shop/db", ""),
+            row,
+          ]);
         }
       }),
     );

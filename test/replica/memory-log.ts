@@ -2,7 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import { sumOf } from "../../src/database/driver.ts";
 import type { ChangedRows, ClaimRow, PartRow, RowChange } from "../../src/database/row-change.ts";
 import { StoreError } from "../../src/database/store-error.ts";
-import type { LogDraft, LogEntry, LogHead, SharedCluster, SharedLog } from "../../src/replica/shared-log.ts";
+import type {
+  LogDraft,
+  LogEntry,
+  LogHead,
+  SharedCluster,
+  SharedLog,
+  WholeCluster,
+} from "../../src/replica/shared-log.ts";
 
 interface State {
   log: string;
@@ -58,7 +65,7 @@ export class MemoryLog {
     const newest = state.entries.at(-1);
     const position = (newest?.position ?? 0) + 1;
     const kept = structuredClone({ ...change, claims: [...change.claims] });
-    state.entries.push({ position, id, before: newest?.id ?? "", change: kept });
+    state.entries.push({ position, id, before: newest?.id ?? "", cluster: cluster.id, change: kept });
     if (!state.founding?.includes('"over":true')) state.founding = change.founding ?? state.founding;
     const text = JSON.stringify(cluster);
     const endsAt = change.kind === "expiry" ? held!.endsAt : this.now() + lease;
@@ -215,6 +222,17 @@ export class MemoryConnection implements SharedLog {
       const rows = this.#log.state.claimRows.get(cluster);
       yield { entries: [], gone: [], claims: key.flatMap((one) => rows?.get(one) ?? []) };
     }
+  }
+
+  async whole(ids: readonly string[]): Promise<{ position: number; clusters: WholeCluster[] }> {
+    await this.#pass();
+    const { clusters, entryRows, claimRows } = this.#log.state;
+    const wholes = ids.map((id) => {
+      const entries = [...(entryRows.get(id)?.values() ?? [])];
+      const claims = [...(claimRows.get(id)?.values() ?? [])];
+      return { ...clusters.get(id)!, rows: { entries, gone: [], claims } };
+    });
+    return { position: this.#log.position, clusters: wholes };
   }
 
   async rename(from: string, to: string): Promise<void> {

@@ -129,6 +129,42 @@ describe("gateways that share a log", () => {
     expect(other.events).toContainEqual({ event: "log-reloaded", lost: false });
   });
 
+  test("start and follow while one cluster's changes are gone from the log before they are read", async () => {
+    const { members, log } = await start(1);
+    const [one] = members;
+    for (const id of ["east", "north", "west"]) await putSnapshot(one.gateway, exporting(id));
+    await replicas.settled();
+    log.trim();
+    let changes = 0;
+    const change = async () => {
+      if (changes === 9) return;
+      const generation = readerOf(one).cluster("east")!.meta!.generation;
+      await patchCluster(one.gateway, "east", generation, { namespaces: { [`n${changes++}`]: {} } });
+      log.state.entries.splice(-1, 1, { ...log.state.entries.at(-1)!, change: undefined });
+      await putSnapshot(one.gateway, { ...exporting("west"), namespaces: { [`n${changes}`]: {}, shop: {} } });
+    };
+    const connect = log.connect.bind(log);
+    log.connect = () => {
+      const connection = connect();
+      const [rows, whole] = [connection.rows.bind(connection), connection.whole.bind(connection)];
+      connection.rows = async function* (cluster) {
+        yield* rows(cluster);
+        await change();
+      };
+      connection.whole = async (clusters) => {
+        const read = await whole(clusters);
+        await change();
+        return read;
+      };
+      return connection;
+    };
+    const late = await replicas.add();
+    await replicas.settled();
+    expect(changes).toBe(9);
+    expect(agree()).toEqual(["east", "north", "west"]);
+    expect(eventsOf(late)).not.toContain("log-not-followed");
+  });
+
   test("load again what is damaged in their own database", async () => {
     const { members } = await start(2);
     const [one, other] = members;
