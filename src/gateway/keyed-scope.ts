@@ -159,8 +159,8 @@ const MOST_NEGATIVE = 16_384;
 /** Bytes of a unit beside those of its key, about, and of an address in it. */
 const UNIT_BYTES = 640;
 const ADDRESS_BYTES = 128;
-/** Changes that concern many keys of which it is known when they came. */
-const MOST_CHANGES = 1024;
+/** Namespaces of a cluster of which it is known when they came or went. */
+const MOST_NAMESPACES = 256;
 
 /** The version of a unit that is not kept any more. */
 const DROPPED = -1;
@@ -178,12 +178,14 @@ interface OpenUnit {
   version?: number;
 }
 
-/** A change that concerns keys that it does not name. */
-interface WideChange {
-  readonly version: number;
-  readonly cluster: string;
-  /** Whether it concerns the cluster's own zone alone. */
-  readonly isLocal: boolean;
+/** The versions of a cluster's newest changes that concern keys which they do not name. */
+interface ClusterChanges {
+  /** Any key in which it has a part. */
+  wide: number;
+  /** Its own zone alone. */
+  local: number;
+  /** Keys of a namespace that came or went. */
+  readonly namespaces: Map<string, number>;
 }
 
 /**
@@ -212,10 +214,7 @@ export class KeyedUnits implements UnitCache {
   #changed = 0;
   /** Of the newest change of the clusters that there are. */
   #clustersVersion = 0;
-  #changes: WideChange[] = [];
-  readonly #namespaces = new LRUCache<string, number>({ max: MOST_CHANGES });
-  /** Units up to here are not known to be right: more changes came than are remembered. */
-  #forgotten = 0;
+  readonly #changes = new Map<string, ClusterChanges>();
   /** See `KeyedScope.lend`. */
   lent: ReadonlyMap<string, KeptUnit> | undefined;
   /** Units that are compiled in turns, one after the other: each needs a lot of memory meanwhile. */
@@ -327,8 +326,8 @@ export class KeyedUnits implements UnitCache {
   changed(cluster: string, keys: readonly string[]): void {
     for (const key of keys) {
       if (key === "") this.clusterChanged(cluster);
-      else if (key.startsWith("#")) this.#note(cluster, true);
-      else if (key.endsWith("/")) this.#namespaceChanged(key.slice(0, -1));
+      else if (key.startsWith("#")) this.#note(cluster).local = this.version;
+      else if (key.endsWith("/")) this.#namespaceChanged(cluster, key.slice(0, -1));
       else if (!key.startsWith("!"))
         for (const kind of ["clusterset", "federation", `local:${cluster}`]) this.#drop(`${kind} ${key}`);
     }
@@ -336,25 +335,24 @@ export class KeyedUnits implements UnitCache {
 
   /** Takes over that a cluster came, went, or changed in any of its keys. */
   clusterChanged(cluster: string): void {
-    this.#note(cluster, false);
+    this.#note(cluster).wide = this.version;
     this.#clustersVersion = this.version;
   }
 
-  #note(cluster: string, isLocal: boolean): void {
-    this.#changed = ++this.version;
-    this.#changes.push({ version: this.version, cluster, isLocal });
-    if (this.#changes.length <= MOST_CHANGES) return;
-    this.#changes = this.#changes.slice(MOST_CHANGES / 2);
-    this.#forgotten = this.#changes[0]!.version - 1;
+  #namespaceChanged(cluster: string, namespace: string): void {
+    const changes = this.#note(cluster);
+    changes.namespaces.set(namespace, this.version);
+    if (changes.namespaces.size <= MOST_NAMESPACES) return;
+    changes.namespaces.clear();
+    changes.wide = this.version;
   }
 
-  #namespaceChanged(namespace: string): void {
+  /** A change with a version of its own. */
+  #note(cluster: string): ClusterChanges {
     this.#changed = ++this.version;
-    if (this.#namespaces.size === MOST_CHANGES && !this.#namespaces.has(namespace)) {
-      this.#namespaces.clear();
-      this.#forgotten = this.version - 1;
-    }
-    this.#namespaces.set(namespace, this.version);
+    const changes = this.#changes.get(cluster) ?? { wide: 0, local: 0, namespaces: new Map() };
+    this.#changes.set(cluster, changes);
+    return changes;
   }
 
   #drop(id: string): void {
@@ -364,17 +362,17 @@ export class KeyedUnits implements UnitCache {
   }
 
   #isRight(id: string, { clusters, version = 0 }: KeptUnit): boolean {
-    if (version < this.#forgotten) return false;
     const space = id.indexOf(" ");
     const [kind, key] = [id.slice(0, space), id.slice(space + 1)];
-    if ((this.#namespaces.get(namespaceOf(key)) ?? 0) > version) return false;
-    if (kind === "federation") return this.#clustersVersion <= version;
-    return this.#changes.every((change) => {
-      const { cluster, isLocal } = change;
-      if (change.version <= version) return true;
-      if (kind !== "clusterset") return kind !== `local:${cluster}`;
-      return isLocal || !(clusters.includes(cluster) || this.#hasPart(cluster, key));
-    });
+    if (kind === "federation" && this.#clustersVersion > version) return false;
+    const namespace = namespaceOf(key);
+    for (const [cluster, { wide, local, namespaces }] of this.#changes) {
+      if ((namespaces.get(namespace) ?? 0) > version) return false;
+      if (kind === `local:${cluster}` && Math.max(wide, local) > version) return false;
+      if (kind.startsWith("local:") || wide <= version) continue;
+      if (clusters.includes(cluster) || this.#hasPart(cluster, key)) return false;
+    }
+    return true;
   }
 
   #hasPart(cluster: string, key: string): boolean {

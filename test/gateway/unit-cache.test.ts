@@ -23,7 +23,7 @@ class CountingWorld extends KeyWorld {
   }
 }
 
-function worldWith(cacheBytes: number): { world: CountingWorld; ask: (service: string) => string } {
+function worldWith(cacheBytes: number) {
   const service = exported({ endpoints: endpoints({ address: "10.0.0.1" }) });
   const east = snapshot("east", {
     exports: Object.fromEntries(NAMES.map((name) => [`shop/${name}`, service])),
@@ -34,7 +34,7 @@ function worldWith(cacheBytes: number): { world: CountingWorld; ask: (service: s
   const ask = (name: string) =>
     resolve(encodeQuery(`${name}.shop.svc.clusterset.local`, "A"), { ...context, outside: "refuse" })!
       .outcome;
-  return { world, ask };
+  return { world, units, ask };
 }
 
 it("keeps a service that queries need, however many others push each other out", () => {
@@ -62,4 +62,35 @@ it("compiles a service that is larger than the cache for each query", () => {
   const { world, ask } = worldWith(100);
   for (let round = 0; round < 3; round++) expect(ask(HOT)).toBe("answer");
   expect(world.compiled).toHaveLength(3);
+});
+
+it("keeps compiled keys whatever a cluster changes that has no part in them", () => {
+  const { world, units, ask } = worldWith(1e9);
+  for (const name of NAMES) ask(name);
+  for (let change = 0; change < 2000; change++) units.changed("west", ["#1", "#2"]);
+  units.changed(
+    "west",
+    Array.from({ length: 1025 }, (_, index) => `space-${index}/`),
+  );
+  for (const name of NAMES) expect(ask(name)).toBe("answer");
+  expect(world.compiled).toHaveLength(NAMES.length);
+});
+
+it.each([
+  { what: "its own namespace", changes: [["shop/"]] },
+  {
+    what: "more namespaces than are remembered",
+    changes: [Array.from({ length: 300 }, (_, at) => `n${at}/`)],
+  },
+  {
+    what: "a namespace, and then many others",
+    changes: [["shop/"], Array.from({ length: 300 }, (_, at) => `n${at}/`)],
+  },
+  { what: "what every key depends on", changes: [[""]] },
+])("compiles a key again whose cluster changed $what", ({ changes }) => {
+  const { world, units, ask } = worldWith(1e9);
+  ask(HOT);
+  for (const keys of changes) units.changed("east", keys);
+  expect(ask(HOT)).toBe("answer");
+  expect(world.compiled).toHaveLength(2);
 });
