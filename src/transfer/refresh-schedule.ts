@@ -71,6 +71,13 @@ export class RefreshSchedule {
     if (this.#attempt === attempt) this.#attempt = undefined;
   }
 
+  /** An attempt brought something older than what is there: the next one may bring something newer. */
+  postpone(attempt: Attempt, now: number): void {
+    this.end(attempt);
+    this.#failedAt = now;
+    this.#retryIn = spread(this.#policy.retry, this.#random());
+  }
+
   /** Whether what the primary said at `asOf` is newer than what is answered from. */
   isNews(asOf: number, now: number): boolean {
     return Math.abs(now - asOf) <= Math.abs(now - this.#asOf);

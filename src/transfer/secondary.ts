@@ -317,7 +317,11 @@ export class Secondary implements DohGateway {
       const state = await this.#requestState(attempt, Math.max(0, maximumAge));
       // No later than it was requested, should clocks differ a little.
       const asOf = Math.min(requestedAt, state.at);
-      if (!this.#schedule.isNews(asOf, this.#clock.now())) return this.#schedule.end(attempt);
+      const now = this.#clock.now();
+      if (!this.#schedule.isNews(asOf, now)) return this.#schedule.end(attempt);
+      // Another gateway with the same log is behind; or the log was set back, which counts once this is stale.
+      if (this.#log.isAhead(state) && !this.#schedule.isStale(now))
+        return this.#schedule.postpone(attempt, now);
       attempt.since = this.#clock.now();
       attempt.timeout = this.#policy.partTimeout;
       const news = state.status.ready ? await this.#log.fetch(state) : undefined;
@@ -404,6 +408,12 @@ export class FollowedLog {
   /** Undefined before the first state. */
   get cache(): PartCache | undefined {
     return this.#cache;
+  }
+
+  /** Whether more of the log is known than a state has. */
+  isAhead({ epoch, recent, changes }: TransferState): boolean {
+    const cache = this.#cache;
+    return cache?.epoch === epoch && recent.position + changes.length < cache.changes.newest.position;
   }
 
   /**
