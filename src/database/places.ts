@@ -121,6 +121,11 @@ export function claimsKey(bucket: string): string {
   return `@${bucket}`;
 }
 
+/** The bucket of `claim` that a key of the log names; undefined for other keys. */
+export function bucketOfClaims(key: string): string | undefined {
+  return key.startsWith("@") ? key.slice(1) : undefined;
+}
+
 /** FNV-1a. */
 function bucketOf(name: string): number {
   let hash = 0x811c9dc5;

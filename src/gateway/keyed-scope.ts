@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { Kind } from "../database/places.ts";
+import { bucketOfClaims, Kind } from "../database/places.ts";
 import type { Reader } from "../database/reader.ts";
 import type { ClusterRow } from "../database/schema.ts";
 import type { MergeOptions } from "../merge/merge-key.ts";
@@ -130,6 +130,10 @@ export class KeyedScope {
     if (!this.has(cluster)) return;
     if (keys.includes("")) this.#world = undefined;
     if (keys.some((key) => key.endsWith("/"))) this.#entries?.namespacesChanged();
+    for (const key of keys) {
+      const bucket = bucketOfClaims(key);
+      if (bucket !== undefined) this.#entries?.claimsChanged(bucket);
+    }
     this.#units.changed(cluster, keys);
     for (const follower of this.#followers) follower.changed(cluster, keys);
   }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
 import { claimsOn } from "../../database/claims-on.ts";
@@ -27,6 +27,24 @@ describe.each<[AddressKind, string, string]>([
       expect(world.owner(V4)).toBe(hers.replace("db", "anew"));
     },
   );
+
+  it("is read once for all queries of 64 neighbours, and again when one of them changes", async () => {
+    const world = new ReverseWorld();
+    await world.put(east(V4));
+    await world.put(west("10.0.0.2"));
+    const reads = vi.spyOn(Reader.prototype, "claimsIn");
+    const owners = () => ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((one) => world.owner(one));
+    expect([owners(), owners(), reads.mock.calls.length]).toEqual([
+      [hers, his, undefined],
+      [hers, his, undefined],
+      1,
+    ]);
+    reads.mockRestore();
+    await world.patch(west("10.0.0.3"));
+    expect(owners()).toEqual([hers, undefined, his]);
+    await world.leave("west");
+    expect(owners()).toEqual([hers, undefined, undefined]);
+  });
 
   it("is there in a scope with such addresses, and not in one without", async () => {
     const scopes: Visibility[] = [{ addressSources: ["Endpoint"] }, { addressSources: ["ClusterSetIP"] }];
