@@ -366,8 +366,8 @@ function membersText({ kind, cluster, isCleared, keys, isWide, ranked, founding 
 }
 
 /**
- * Reads an entry: the fields `id`, `before`, `cluster`, `change`, and those of rows; or `staged` with the number of
- * values in a list, the text of `change` first and then fields and values of rows in turns.
+ * Reads an entry: the fields `id`, `before`, `cluster`, `change`, and those of rows; or `staged` with the
+ * number of values in a list, the text of `change` first and then fields and values of rows in turns.
  * @param readStaged reads such a list
  */
 async function readEntry(

@@ -198,7 +198,7 @@ export class ReplicatedDatabase {
     let head: LogHead;
     // Up to where rows are loaded: entries until then are to be written, too.
     let upTo: number | undefined;
-    // Clusters of which an entry cannot be had any more: they are read at once, as they are after a newer one.
+    // Clusters of which an entry is not kept any more: they are read whole, as after a newer entry.
     const whole = new Set<string>();
     let wholeAt = 0;
     for (;;) {

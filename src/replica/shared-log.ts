@@ -74,8 +74,8 @@ export interface SharedLog {
    */
   append(draft: LogDraft): Promise<number | "changed" | "other">;
   /**
-   * The next entries after a position, in order, see `ENTRIES_AT_ONCE`; none where there is none for about a second. Not called
-   * before the promise before has settled.
+   * The next entries after a position, in order, see `ENTRIES_AT_ONCE`; none where there is none for about a
+   * second. Not called before the promise before has settled.
    */
   entries(after: number): Promise<LogEntry[]>;
   clusters(): Promise<SharedCluster[]>;

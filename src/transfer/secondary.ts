@@ -319,7 +319,7 @@ export class Secondary implements DohGateway {
       const asOf = Math.min(requestedAt, state.at);
       const now = this.#clock.now();
       if (!this.#schedule.isNews(asOf, now)) return this.#schedule.end(attempt);
-      // Another gateway with the same log is behind; or the log was set back, which counts once this is stale.
+      // Another gateway with the same log is behind; or the log was set back: that counts once this is stale.
       if (this.#log.isAhead(state) && !this.#schedule.isStale(now))
         return this.#schedule.postpone(attempt, now);
       attempt.since = this.#clock.now();

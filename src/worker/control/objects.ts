@@ -136,7 +136,7 @@ export function serviceImport(
   });
 }
 
-/** The addresses of the families that exporters have: nothing is behind others. All, if it has none of these. */
+/** The addresses of families that exporters have: nothing is behind others. All, if it has none of these. */
 function ofFamilies(addresses: ClusterSetIPs, wanted: readonly string[]): ClusterSetIPs {
   const { ips, ipFamilies } = addresses;
   const isReachable = (_: string, index: number) => wanted.includes(ipFamilies[index]!);
