@@ -1,4 +1,3 @@
-import type { Load } from "../limits/load.ts";
 import type { Steps } from "../zone/steps.ts";
 
 /** Where the time comes from. */
@@ -130,8 +129,11 @@ type Waiting = (turn: Turn) => void;
  * turns: small pushes do not wait for large ones.
  */
 export class Turns {
-  /** Runs what people look at, which can wait: after pushes, queries and what other gateways read. */
-  readonly later: Pick<Turns, "run"> & Load;
+  /**
+   * Runs what people look at, which can wait: after pushes, queries and what other gateways read. `isHigh`
+   * where too much of that waits.
+   */
+  readonly later: Pick<Turns, "run"> & { readonly isHigh: boolean };
   readonly #clock: TurnClock;
   readonly #waiting: Waiting[] = [];
   readonly #later: Waiting[] = [];
