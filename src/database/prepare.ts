@@ -65,8 +65,9 @@ export class NoState extends Error {}
 
 const KINDS: readonly Kind[] = Object.values(Kind);
 
-/** Entries that are compared in one step. */
+/** Entries that are compared in one step, and about so many characters of them. */
 const ENTRIES_AT_ONCE = 16;
+const CHARACTERS_AT_ONCE = 65_536;
 
 /**
  * What staged entries change, in steps. Nothing is written. A renewal is changes without entries. Other
@@ -106,6 +107,8 @@ class ChangeDraft {
   readonly #cluster: string;
   readonly #isWhole: boolean;
   readonly #changes = new Map<string, EntryChange>();
+  /** Characters that a step may still compare. */
+  #room = CHARACTERS_AT_ONCE;
   /** Whether the cluster has a namespace afterwards. */
   readonly #namespaces = new Map<string, boolean>();
 
@@ -123,7 +126,6 @@ class ChangeDraft {
 
   /** The cluster has the staged entries alone. */
   *replace({ entries }: Staged, isUncounted: boolean): Generator<void> {
-    let count = 0;
     for (const kind of KINDS) {
       const staged = entries.get(kind);
       const found = new Set<string>();
@@ -131,25 +133,35 @@ class ChangeDraft {
         found.add(row.name);
         if (isUncounted && row.texts[0] !== "")
           countEntry(this.totals, row, factsOf(kind, row.name, entryValue(row)), 1);
-        this.#compare(kind, row.name, row, staged?.get(row.name));
-        if (++count % ENTRIES_AT_ONCE === 0) yield;
+        const entry = staged?.get(row.name);
+        this.#compare(kind, row.name, row, entry);
+        if (this.#endsStep(row, entry)) yield;
       }
       for (const [name, entry] of staged ?? []) {
         if (found.has(name)) continue;
         this.#compare(kind, name, undefined, entry);
-        if (++count % ENTRIES_AT_ONCE === 0) yield;
+        if (this.#endsStep(entry)) yield;
       }
     }
   }
 
   /** The cluster has the staged entries instead of others of their names. */
   *change({ entries }: Staged): Generator<void> {
-    let count = 0;
     for (const [kind, staged] of entries)
       for (const [name, entry] of staged) {
-        this.#compare(kind, name, this.#reader.entry(this.#cluster, kind, name), entry);
-        if (++count % ENTRIES_AT_ONCE === 0) yield;
+        const before = this.#reader.entry(this.#cluster, kind, name);
+        this.#compare(kind, name, before, entry);
+        if (this.#endsStep(before, entry)) yield;
       }
+  }
+
+  /** Whether a step ends after these were compared. */
+  #endsStep(...compared: readonly (Pick<StagedEntry, "texts"> | undefined)[]): boolean {
+    this.#room -= CHARACTERS_AT_ONCE / ENTRIES_AT_ONCE;
+    for (const one of compared) for (const { length } of one?.texts ?? []) this.#room -= length;
+    if (this.#room > 0) return false;
+    this.#room = CHARACTERS_AT_ONCE;
+    return true;
   }
 
   /**

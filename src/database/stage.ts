@@ -11,7 +11,7 @@ import {
 } from "../snapshot/parse.ts";
 import { EntryDraft, FULL_PART } from "./entry-draft.ts";
 import { findingsKey, KIND_OF, Kind, podsKey } from "./places.ts";
-import type { Reader } from "./reader.ts";
+import type { EntryRow, Reader } from "./reader.ts";
 import { bucketMembers, type Facts, factsOf, isBucket } from "./reader.ts";
 
 /** An entry as it becomes. */
@@ -59,7 +59,7 @@ export class Stage {
   readonly #cluster: string;
   readonly #kind: Staged["kind"];
   readonly #reader: Pick<Reader, "entry">;
-  readonly #onName: (kind: Kind, names: number) => void;
+  readonly #onName: (kind: Kind, names: number, together: number) => void;
   readonly #names = new Map<Kind, number>();
   readonly #entries = new Map<Kind, Map<string, OpenEntry>>();
   /** Pods and findings: by kind, row and name; empty for one that is removed. */
@@ -69,16 +69,18 @@ export class Stage {
   readonly #issues: SnapshotIssue[] = [];
   #last: OpenEntry | undefined;
   #line = 0;
+  /** Characters that the newest line had read from the database. */
+  #read = 0;
 
   /**
-   * @param onName called with each further name of a kind, also of entries that go, and how many there are;
-   * may throw
+   * @param onName called with each further name of a kind, also of entries that go: how many there are, and
+   * how many pods or findings its row has; may throw
    */
   constructor(
     reader: Pick<Reader, "entry">,
     cluster: string,
     kind: Staged["kind"],
-    onName: (kind: Kind, names: number) => void = () => {},
+    onName: (kind: Kind, names: number, together: number) => void = () => {},
   ) {
     this.#reader = reader;
     this.#onName = onName;
@@ -88,10 +90,12 @@ export class Stage {
 
   /**
    * Takes a line. Errors are gathered, for `finish` to throw.
+   * @returns how many characters of the database were read for it
    * @throws {SnapshotError} once a thousand errors were found
    */
-  apply(line: ReadLine): void {
+  apply(line: ReadLine): number {
     this.#line = line.number;
+    this.#read = 0;
     const [name, key] = line.change as readonly [Collection | Single, string | EntryPatch];
     const kind = KIND_OF[name];
     const patch = line.change.at(-1) as EntryPatch;
@@ -99,6 +103,7 @@ export class Stage {
     if (isBucket(kind)) this.#applyToBucket(kind, path, patch, line);
     else this.#applyToEntry(kind, path, patch, line);
     if (this.#issues.length >= ENOUGH_ISSUES) throw new SnapshotError(this.#issues.slice(0, ENOUGH_ISSUES));
+    return this.#read;
   }
 
   /** What the lines say. @throws {SnapshotError} naming the line and the field of each error */
@@ -156,7 +161,7 @@ export class Stage {
   }
 
   #start(kind: Kind, path: readonly string[]): OpenEntry {
-    const found = this.#reader.entry(this.#cluster, kind, path.at(-1)!);
+    const found = this.#entry(kind, path.at(-1)!);
     const texts = found === undefined || found.texts[0] === "" ? [] : found.texts;
     const isWhole = this.#kind === "whole";
     const draft = new EntryDraft(planOf(path), isWhole ? [] : texts);
@@ -203,7 +208,7 @@ export class Stage {
     else {
       if (patch !== null) this.#checkKey(path);
       const members = this.#bucket(kind, kind === Kind.pods ? podsKey(name) : findingsKey(name));
-      if (!members.has(name)) this.#count(kind);
+      if (!members.has(name)) this.#count(kind, members.size + 1);
       const before = members.get(name) ?? "";
       if (patch === null) members.set(name, "");
       else if (before === "" && planOf(path).schema.safeParse(patch).success)
@@ -223,17 +228,23 @@ export class Stage {
     this.#buckets.set(kind, buckets);
     let members = buckets.get(row);
     if (members === undefined) {
-      const found = this.#kind === "whole" ? undefined : this.#reader.entry(this.#cluster, kind, row);
+      const found = this.#kind === "whole" ? undefined : this.#entry(kind, row);
       members = bucketMembers(found);
       buckets.set(row, members);
     }
     return members;
   }
 
-  #count(kind: Kind): void {
+  #entry(kind: Kind, name: string): EntryRow | undefined {
+    const found = this.#reader.entry(this.#cluster, kind, name);
+    for (const { length } of found?.texts ?? []) this.#read += length;
+    return found;
+  }
+
+  #count(kind: Kind, together = 1): void {
     const names = (this.#names.get(kind) ?? 0) + 1;
     this.#names.set(kind, names);
-    this.#onName(kind, names);
+    this.#onName(kind, names, together);
   }
 
   #checkKey(path: readonly string[]): void {

@@ -46,15 +46,32 @@ export function checkBounds(limits: SnapshotBounds, totals: SnapshotBounds): voi
 const MOST_MANAGED = 50_000;
 
 /**
+ * Pods and findings in one of their 256 rows, which is read and written as one: more only where a cluster may
+ * have so many that a quarter of these would do.
+ */
+const MOST_TOGETHER: Readonly<Partial<Record<Kind, number>>> = { [Kind.pods]: 4096, [Kind.findings]: 256 };
+const USUALLY_TOGETHER = 64;
+
+/**
  * Checks, while lines come, how many entries of a kind they name: as many as a cluster may have, and as many
  * that go.
+ * @param together how many of them are in one row
  * @throws {PushRefused} naming the setting
  */
-export function checkNames(limits: SnapshotBounds, kind: Kind, names: number): void {
+export function checkNames(limits: SnapshotBounds, kind: Kind, names: number, together = 1): void {
+  checkTogether(limits, kind, together);
   const counter = COUNTER[kind];
   if (counter === undefined || names <= 2 * limits[counter]) return;
   if (kind === Kind.import && names <= 2 * limits.imports + MOST_MANAGED) return;
   checkBounds(limits, { ...NO_TOTALS, [counter]: names });
+}
+
+function checkTogether(limits: SnapshotBounds, kind: Kind, together: number): void {
+  const counter = kind === Kind.pods ? "pods" : "findings";
+  const most = Math.max(MOST_TOGETHER[kind] ?? Number.POSITIVE_INFINITY, limits[counter] / USUALLY_TOGETHER);
+  if (together <= most) return;
+  const message = `${together} ${counter} of the snapshot have names that are kept together; the most is ${most}, which usual names never exceed`;
+  throw new PushRefused(kind === Kind.pods ? "TOO_MANY_PODS" : "TOO_MANY_FINDINGS", message);
 }
 
 /**

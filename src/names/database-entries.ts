@@ -205,12 +205,7 @@ export class DatabaseEntries {
     const bytes = readPodLabel(Uint8Array.of(label.length, ...Array.from(label, (one) => one.charCodeAt(0))));
     const isPodLabel = bytes !== undefined && podLabels(bytes).includes(label);
     const row = podsKey(isPodLabel ? `${namespace}/${formatAddress(bytes)}` : key);
-    return this.#rows.rowsOf(row).flatMap((row) => {
-      if (row.kind !== Kind.pods || row.cluster !== clusterId) return [];
-      return Object.keys(entryValue(row) as object).filter(
-        (pod) => keysOfPod(pod).includes(key) && this.#filter?.hasPod(pod) !== false,
-      );
-    });
+    return this.podsAt(clusterId, row).filter((pod) => keysOfPod(pod).includes(key));
   }
 
   hasNamespace(clusterId: string, namespace: string): boolean {

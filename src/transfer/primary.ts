@@ -258,7 +258,7 @@ class ScopeRows {
     this.#hidesClusters = visibility.clusters !== undefined;
   }
 
-  /** @param of a namespace, or the key of a bucket of pods @param prefix how the names begin */
+  /** @param of a namespace, or of pods a cluster, a space and a row @param prefix how the names begin */
   list(list: ListKind, of: string, prefix: string): NameList | undefined {
     switch (list) {
       case "namespaces":
@@ -347,17 +347,19 @@ class ScopeRows {
     return { names: [...names], clusters };
   }
 
-  /** Each as its cluster, a space, and its key with the address in its usual form. */
-  #pods(bucket: string): string[] {
+  /**
+   * Keys of pods in a row of a cluster, with addresses in their usual form.
+   * @param of the cluster, a space, and the row
+   */
+  #pods(of: string): string[] {
+    const [cluster, bucket] = of.split(" ") as [string, string?];
+    const row = this.hasCluster(cluster) ? this.#reader.entry(cluster, Kind.pods, bucket ?? "") : undefined;
     const found = new Set<string>();
-    for (const row of this.#reader.rowsOf(bucket)) {
-      if (row.kind !== Kind.pods || !this.hasCluster(row.cluster)) continue;
-      for (const key of Object.keys(entryValue(row) as object)) {
-        const bytes = parseAddress(nameOf(key));
-        const isNamed = bytes !== undefined && isKeyLabel(namespaceOf(key));
-        if (!isNamed || this.#filter?.hasPod(key) === false) continue;
-        found.add(`${row.cluster} ${namespaceOf(key)}/${formatAddress(bytes)}`);
-      }
+    for (const key of row === undefined ? [] : Object.keys(entryValue(row) as object)) {
+      const bytes = parseAddress(nameOf(key));
+      const isNamed = bytes !== undefined && isKeyLabel(namespaceOf(key));
+      if (isNamed && this.#filter?.hasPod(key) !== false)
+        found.add(`${namespaceOf(key)}/${formatAddress(bytes)}`);
     }
     return [...found];
   }

@@ -160,12 +160,8 @@ export class ReaderWorld extends ZoneWorld<LoadedKey> {
     const address = plan.cluster.zone.pods === "verified" ? podAddress(label) : undefined;
     if (address === undefined) return false;
     const bucket = podsKey(`${namespace}/${address}`);
-    return this.#isListed(
-      "pods",
-      bucket,
-      `${cluster} ${namespace}/${address}`,
-      changes.ofPods(cluster, bucket),
-    );
+    const changed = changes.ofPods(cluster, bucket);
+    return this.#isListed("pods", `${cluster} ${bucket}`, `${namespace}/${address}`, changed);
   }
 
   /** Whether a namespace may exist; before their list is there, some count as existing. */

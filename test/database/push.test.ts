@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { valueText } from "../../src/database/stage.ts";
+import { Stage, valueText } from "../../src/database/stage.ts";
 import { Writer } from "../../src/database/writer.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
 import {
@@ -19,7 +19,17 @@ import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { emptySnapshot, headlessExport, shopSnapshot, snapshots } from "../snapshot/worlds.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { DRIVERS } from "./databases.ts";
-import { patchLines, prepare, push, snapshotOf, stage, totalsOf, wholeLines } from "./pushing.ts";
+import {
+  metaAt,
+  NOON,
+  patchLines,
+  prepare,
+  push,
+  snapshotOf,
+  stage,
+  totalsOf,
+  wholeLines,
+} from "./pushing.ts";
 
 function open(driver = 0) {
   const database = DRIVERS[driver]![1]();
@@ -349,4 +359,41 @@ it("many findings of one object have several rows, none above what a Durable Obj
   expect(Number(rows.count)).toBeGreaterThan(50);
   expect(Number(rows.longest)).toBeLessThan(64 * 1024);
   database.close();
+});
+
+it("large entries are compared one in a step, whole or as changes", () => {
+  const { writer } = open();
+  const exports = (text: string) =>
+    Object.fromEntries(
+      Array.from({ length: 4 }, (_, at) => [
+        `a/s${at}`,
+        { ...headlessExport(0), exportedAnnotations: { text: text.repeat(70_000) } },
+      ]),
+    );
+  const snapshot = (text: string) => ({
+    ...emptySnapshot("west"),
+    namespaces: { a: {} },
+    exports: exports(text),
+  });
+  push(writer, "west", "whole", wholeLines(snapshot("x")));
+  for (const [kind, lines] of [
+    ["whole", wholeLines(snapshot("y"))],
+    ["changes", patchLines("west", { exports: exports("y") })],
+  ] as const) {
+    const staged = stage(writer.reader, "west", kind, lines);
+    const steps = writer.prepare(staged, metaAt(NOON), { now: NOON, live: true }, Number.POSITIVE_INFINITY);
+    let count = 0;
+    while (steps.next().done !== true) count++;
+    expect(count).toBeGreaterThanOrEqual(4);
+  }
+});
+
+it("a line says how much was read for it: that of a row of pods once, for all lines that change it", () => {
+  const { writer } = open();
+  const pods = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a/10.0.0.${at}`, {}]));
+  push(writer, "west", "whole", wholeLines({ ...emptySnapshot("west"), pods }));
+  const staged = new Stage(writer.reader, "west", "changes");
+  const lines = patchLines("west", { pods: { "a/10.0.0.1": null } });
+  const [first, again] = [...lines, ...lines].map((line) => staged.apply(line));
+  expect([first! > 10, again]).toEqual([true, 0]);
 });

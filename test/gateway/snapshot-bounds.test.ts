@@ -251,3 +251,45 @@ describe("a service with more endpoints than limits.endpointsPerService", () => 
     });
   });
 });
+
+describe("what is kept together", () => {
+  /** Ways to write one IPv6 address. */
+  const spellings = (count: number) =>
+    Array.from({ length: count }, (_, at) =>
+      [0, 2, 4, 6, 8, 10, 12, 14].map((bit) => "1".padStart(1 + ((at >> bit) & 3), "0")).join(":"),
+    );
+  const pods = (count: number) => Object.fromEntries(spellings(count).map((one) => [`shop/${one}`, {}]));
+  const findings = (count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [
+        `Service/shop/web/R${at}`,
+        { ...finding, kind: "Service", namespace: "shop", reason: `R${at}` },
+      ]),
+    );
+
+  test.each([
+    ["4096 pods with one address", "TOO_MANY_PODS", { pods: pods(4096) }, { pods: pods(4097) }],
+    [
+      "256 findings of one object",
+      "TOO_MANY_FINDINGS",
+      { findings: findings(256) },
+      { findings: findings(257) },
+    ],
+  ])("is rejected above %s, whole or as changes", async (_, code, most, more) => {
+    const { gateway } = openGateway();
+    const west = emptySnapshot("west");
+    await expect(putSnapshot(gateway, { ...west, ...more } as ClusterSnapshot)).rejects.toMatchObject({
+      code,
+    });
+    const { generation } = await putSnapshot(gateway, { ...west, ...most } as ClusterSnapshot);
+    await expect(patchCluster(gateway, "west", generation, more as SnapshotPatch)).rejects.toMatchObject({
+      code,
+    });
+    await patchCluster(gateway, "west", generation, most as SnapshotPatch);
+  });
+
+  test("may be more where a cluster may have more pods", async () => {
+    const { gateway } = openGateway({ limits: { pods: 400_000 } });
+    await putSnapshot(gateway, { ...emptySnapshot("west"), pods: pods(4097) });
+  });
+});

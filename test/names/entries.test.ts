@@ -8,9 +8,11 @@ import type { Visibility } from "../../src/merge/visibility.ts";
 import { createEntryFilter } from "../../src/merge/visible.ts";
 import { DatabaseEntries } from "../../src/names/database-entries.ts";
 import { keysOfPod } from "../../src/names/entries.ts";
+import { SnapshotRows } from "../../src/names/snapshot-rows.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { DRIVERS } from "../database/databases.ts";
 import { push, wholeLines } from "../database/pushing.ts";
+import { snapshot } from "../merge/fixtures.ts";
 import { expectMet } from "../property-share.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 import { entriesOf, type Ranked } from "./entries-of.ts";
@@ -80,4 +82,21 @@ describe("rows in a database", () => {
     );
     expectMet(services, 400);
   });
+});
+
+it("reads pods of one cluster from its own row, whatever others have in the same one", () => {
+  const pods = { "data/10.9.0.1": {} };
+  const rows = new SnapshotRows(
+    ["east", "west"].map((id) => snapshot(id, { namespaces: { data: {} }, pods })),
+  );
+  const read: string[] = [];
+  rows.rowsOf = (key) => expect.unreachable(`reads ${key} of all clusters`);
+  const entry = rows.entry.bind(rows);
+  rows.entry = (cluster, kind, name) => {
+    read.push(cluster);
+    return entry(cluster, kind, name);
+  };
+  const entries = new DatabaseEntries(rows, ["east", "west"]);
+  expect(entries.localPods("west", "data", "10-9-0-1")).toEqual(["data/10.9.0.1"]);
+  expect(read).toEqual(["west"]);
 });

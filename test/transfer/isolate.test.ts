@@ -180,6 +180,27 @@ describe("names that do not exist", () => {
     expect(source.parts.length).toBeLessThanOrEqual(1);
   });
 
+  it("pods are denied from a list without those of other clusters", async () => {
+    const { clock, held, ask, source } = await openIsolate(undefined, undefined, "east");
+    const withPod = (id: string, address: string) => ({
+      ...snapshot(id, { namespaces: { data: {} } }),
+      clusterZone: { name: `${id}.local`, pods: "verified" as const },
+      pods: { [`data/${address}`]: {} },
+    });
+    await held.put(withPod("east", "10.9.0.1"), 3600);
+    await held.put(withPod("west", "10.9.0.2"), 3600);
+    await clock.advance(4001);
+    const lists: string[] = [];
+    source.changePart = (bytes, path) => {
+      if (path.includes("list=pods")) lists.push(new TextDecoder().decode(bytes));
+      return bytes;
+    };
+    for (const last of [2, 3])
+      expect(await ask(`10-9-0-${last}.data.pod.east.local`)).toMatchObject({ rcode: "NXDOMAIN" });
+    expect(lists.length).toBeGreaterThan(0);
+    for (const list of lists) expect(list).not.toContain("10.9.0.2");
+  });
+
   it("that come to exist are answered with the next state", async () => {
     const { clock, held, ask } = await openIsolate();
     for (const name of [`new.shop.${ZONE}`, `web.new.${ZONE}`, `x.shop.${ZONE}`, `y.shop.${ZONE}`])

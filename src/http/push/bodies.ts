@@ -49,6 +49,8 @@ export interface PushLimits extends BodyLimits {
 /** Members and elements of one step, and steps of one turn. */
 const VALUES_AT_ONCE = 256;
 const MOST_STEPS = 64;
+/** Characters of the database that take as long to read as one of these. */
+const CHARACTERS_PER_VALUE = 16;
 
 /** How the bytes of a body are read. */
 interface BytesReading {
@@ -101,9 +103,14 @@ export async function stageLines(
         );
       account.hold(line.values);
       work(line.values);
-      begin()!.apply(line);
-      // A long line is several steps.
-      for (sinceStep += line.values; sinceStep >= VALUES_AT_ONCE; sinceStep -= VALUES_AT_ONCE) yield;
+      const read = begin()!.apply(line);
+      // A long line is several steps, and one that changes a large entry or row.
+      for (
+        sinceStep += line.values + read / CHARACTERS_PER_VALUE;
+        sinceStep >= VALUES_AT_ONCE;
+        sinceStep -= VALUES_AT_ONCE
+      )
+        yield;
     }
     begin();
   }
