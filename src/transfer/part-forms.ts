@@ -274,8 +274,8 @@ function readJson<Form>(form: z.ZodType<Form>, bytes: Uint8Array): Form {
 export type PartKind = "world" | "changes" | "key" | "reverse" | "names" | "below" | "claims" | "services";
 
 /**
- * What a list of names is of: namespaces; labels of keys in a namespace; pods in a row of a cluster; buckets of
- * claims.
+ * What a list of names is of: namespaces; labels of keys in a namespace; pods in a row of a cluster; buckets
+ * of claims.
  */
 export type ListKind = "namespaces" | "labels" | "pods" | "buckets";
 
