@@ -127,8 +127,8 @@ export class EventRecorder {
       action: "Reconcile",
       type,
       reason,
-      // The API's bound is 1024 bytes.
-      note: message.slice(0, 500),
+      // The API's bound is 1024 bytes; a character that is cut becomes three.
+      note: Buffer.from(message).subarray(0, 1021).toString(),
       regarding: { apiVersion, kind, namespace, name, uid },
     };
   }

@@ -49,6 +49,17 @@ function open(create: () => Promise<void> = async () => {}) {
   return { written, recorder: new EventRecorder(writer, "worker-1", new KeptLogs()) };
 }
 
+test("a note has at most the 1,024 bytes that the API takes, in any script", async () => {
+  for (const message of ["x", "端", "🀄"].map((character) => character.repeat(2000))) {
+    const { written, recorder } = open();
+    recorder.record(exported("db"), "Warning", "PortConflict", message, signal);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const bytes = Buffer.byteLength((written[0] as unknown as { note: string }).note);
+    expect(bytes).toBeGreaterThan(1000);
+    expect(bytes).toBeLessThanOrEqual(1024);
+  }
+});
+
 test("an Event names its object, and is written once for each message", async () => {
   const { written, recorder } = open();
   expect(recorder.record(exported("db"), "Warning", "PortConflict", "Conflict: ports", signal)).toBe(true);
