@@ -81,6 +81,11 @@ export class DesiredFeed implements ScopeFollower {
     return clusters.has(clusterId) && world()?.context.clusterViews.has(clusterId) === true;
   }
 
+  /** The clusters whose lines there are. */
+  live(): Iterable<string> {
+    return this.#parts.world()?.context.clusterViews ?? [];
+  }
+
   /** Begins to read the desired state of a cluster. @param after the position from which to resume */
   open(clusterId: string, after: string | undefined): DesiredCursor {
     const version = this.#versionAt(after);
@@ -112,7 +117,7 @@ export class DesiredFeed implements ScopeFollower {
   /** Seconds until the lease of each live cluster expires. @param now by the gateway's clock */
   leases(now: number): Record<string, number> {
     const leases: Record<string, number> = {};
-    for (const clusterId of this.#parts.world()?.context.clusterViews ?? []) {
+    for (const clusterId of this.live()) {
       const expiresAt = this.#parts.expiresAt(clusterId);
       if (expiresAt !== undefined) leases[clusterId] = Math.max(0, Math.floor((expiresAt - now) / 1000));
     }
@@ -302,6 +307,8 @@ export class DesiredCursor {
   #version: number | undefined;
   #touched = new Set<string>();
   #isFirst = true;
+  /** Clusters that were live when the last lines that are whole began. */
+  #covered: ReadonlySet<string> = new Set();
   #isEnded = false;
   #lines: Iterator<string | undefined> | undefined;
   #wake: (() => void) | undefined;
@@ -323,6 +330,11 @@ export class DesiredCursor {
   /** Whether the reader has all that there is. */
   get isIdle(): boolean {
     return !this.#isFirst && this.#lines === undefined && this.#touched.size === 0;
+  }
+
+  /** Whether the reader has all lines of a live cluster: what they do not name is not desired. */
+  covers(clusterId: string): boolean {
+    return this.isIdle || this.#covered.has(clusterId);
   }
 
   /** Whether the reader has had a whole state or all changes since its own. */
@@ -380,6 +392,7 @@ export class DesiredCursor {
     const { clusterId } = this;
     const feed = this.#feed;
     const upTo = feed.version;
+    const live = new Set(feed.live());
     const touched = this.#touched;
     this.#touched = new Set();
     const isSnapshot = this.#version === undefined;
@@ -399,6 +412,7 @@ export class DesiredCursor {
     }
     yield textOf({ position: feed.positionOf(upTo) });
     this.#isFirst = false;
+    this.#covered = live;
     this.#version = upTo;
   }
 }

@@ -41,6 +41,9 @@ import {
 import { KeyedQueue, PushBacklog, type SettlePush } from "./push-backlog.ts";
 import type { ScopedGateway } from "./scoped-gateway.ts";
 
+/** Milliseconds: a shared log in which nothing happens is read to its end about once a second. */
+const CAUGHT_UP_WITHIN = 3000;
+
 /** What a gateway is put together from. */
 export interface GatewayParts
   extends Omit<AnsweringParts, "turns" | "behindSince" | "store" | "contentionOf" | "onExpired"> {
@@ -420,11 +423,17 @@ export class Gateway {
 
   /** Since when answers may lack a change, in Unix milliseconds; undefined while nothing says so. */
   behindSince(now = this.now()): number | undefined {
-    const { trouble, caughtUpAt = Number.POSITIVE_INFINITY } = this.#order;
-    const since = Math.min(trouble?.since ?? Number.POSITIVE_INFINITY, caughtUpAt);
-    const isLate = this.unixTime(now) - since > this.#parts.limits.pushDelaySeconds * 1000;
-    const waiting = this.#backlog.behindSince(now);
-    return isLate ? Math.min(since, waiting ?? since) : waiting;
+    const { trouble, caughtUpAt } = this.#order;
+    const most = this.#parts.limits.pushDelaySeconds * 1000;
+    const ifLate = (since = Number.POSITIVE_INFINITY, allowed = most) =>
+      this.unixTime(now) - since > allowed ? since : Number.POSITIVE_INFINITY;
+    const waiting = this.#backlog.behindSince(now) ?? Number.POSITIVE_INFINITY;
+    const since = Math.min(
+      waiting,
+      ifLate(trouble?.since),
+      ifLate(caughtUpAt, Math.max(most, CAUGHT_UP_WITHIN)),
+    );
+    return since === Number.POSITIVE_INFINITY ? undefined : since;
   }
 
   #admit(clusterId: string): void {

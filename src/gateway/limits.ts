@@ -47,10 +47,11 @@ const MOST_MANAGED = 50_000;
 
 /**
  * Pods and findings in one of their 256 rows, which is read and written as one: more only where a cluster may
- * have so many that a quarter of these would do.
+ * have so many that its share would exceed this. Regular names come to a quarter of the rows, and a delta may
+ * replace all.
  */
-const MOST_TOGETHER: Readonly<Partial<Record<Kind, number>>> = { [Kind.pods]: 4096, [Kind.findings]: 256 };
-const USUALLY_TOGETHER = 64;
+const MOST_TOGETHER: Readonly<Partial<Record<Kind, number>>> = { [Kind.pods]: 4096, [Kind.findings]: 1024 };
+const SHARE: Readonly<Partial<Record<Kind, number>>> = { [Kind.pods]: 1 / 64, [Kind.findings]: 1 / 12 };
 
 /**
  * Checks, while lines come, how many entries of a kind they name: as many as a cluster may have, and as many
@@ -67,8 +68,10 @@ export function checkNames(limits: SnapshotBounds, kind: Kind, names: number, to
 }
 
 function checkTogether(limits: SnapshotBounds, kind: Kind, together: number): void {
+  const share = SHARE[kind];
+  if (share === undefined) return;
   const counter = kind === Kind.pods ? "pods" : "findings";
-  const most = Math.max(MOST_TOGETHER[kind] ?? Number.POSITIVE_INFINITY, limits[counter] / USUALLY_TOGETHER);
+  const most = Math.max(MOST_TOGETHER[kind]!, limits[counter] * share);
   if (together <= most) return;
   const message = `${together} ${counter} of the snapshot have names that are kept together; the most is ${most}, which usual names never exceed`;
   throw new PushRefused(kind === Kind.pods ? "TOO_MANY_PODS" : "TOO_MANY_FINDINGS", message);

@@ -74,7 +74,8 @@ export class Replica implements SharedOrder {
     const replica = new Replica({ ...parts, log, clock: sharedClock(parts.clock) });
     await replica.#check();
     replica.#isRunning = true;
-    while (replica.position < replica.#newest) await replica.#applyNext();
+    while (replica.#caughtUpAt === Number.NEGATIVE_INFINITY)
+      await (replica.position < replica.#newest ? replica.#applyNext() : replica.#check());
     return replica;
   }
 

@@ -270,7 +270,8 @@ it("a patch of an entry in many parts is RFC 7396, and writes only the parts tha
         const { characters: _, ...totals } = writer.reader.cluster("west")!.totals;
         expect(totalsOf(next)).toMatchObject(totals);
         const changed = texts().filter((text, part) => text !== before[part]).length;
-        expect(changed).toBeLessThanOrEqual(2 * changes.length);
+        // Of the member, of its group's ports, and of another group.
+        expect(changed).toBeLessThanOrEqual(3 * changes.length);
         snapshot = next;
       }
       database.close();

@@ -270,10 +270,10 @@ describe("what is kept together", () => {
   test.each([
     ["4096 pods with one address", "TOO_MANY_PODS", { pods: pods(4096) }, { pods: pods(4097) }],
     [
-      "256 findings of one object",
+      "1024 findings of one object",
       "TOO_MANY_FINDINGS",
-      { findings: findings(256) },
-      { findings: findings(257) },
+      { findings: findings(1024) },
+      { findings: findings(1025) },
     ],
   ])("is rejected above %s, whole or as changes", async (_, code, most, more) => {
     const { gateway } = openGateway();

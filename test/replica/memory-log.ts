@@ -2,13 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import { sumOf } from "../../src/database/driver.ts";
 import type { ChangedRows, ClaimRow, PartRow, RowChange } from "../../src/database/row-change.ts";
 import { StoreError } from "../../src/database/store-error.ts";
-import type {
-  LogDraft,
-  LogEntry,
-  LogHead,
-  SharedCluster,
-  SharedLog,
-  WholeCluster,
+import {
+  ENTRIES_AT_ONCE,
+  type LogDraft,
+  type LogEntry,
+  type LogHead,
+  type SharedCluster,
+  type SharedLog,
+  type WholeCluster,
 } from "../../src/replica/shared-log.ts";
 
 interface State {
@@ -195,14 +196,15 @@ export class MemoryConnection implements SharedLog {
     this.#wake = resolve;
     if (!this.#isHeld) {
       const found = this.#log.state.entries.filter(({ position }) => position > after);
-      if (found.length > 0) return structuredClone(found);
+      if (found.length > 0) return structuredClone(found.slice(0, ENTRIES_AT_ONCE));
     }
     this.isIdle = true;
     await promise;
     this.isIdle = false;
     await this.#pass();
     if (this.#isHeld) return [];
-    return structuredClone(this.#log.state.entries.filter(({ position }) => position > after));
+    const found = this.#log.state.entries.filter(({ position }) => position > after);
+    return structuredClone(found.slice(0, ENTRIES_AT_ONCE));
   }
 
   async clusters(): Promise<SharedCluster[]> {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Kind } from "../../src/database/places.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { RowSteps } from "../../src/replica/replicated-database.ts";
+import { ENTRIES_AT_ONCE } from "../../src/replica/shared-log.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";
@@ -88,15 +89,21 @@ describe("gateways that share a log", () => {
       expect(events.filter(({ event }) => event === "lease-expired")).toHaveLength(1);
   });
 
-  test("answer from all that the log has once they have started", async () => {
-    const { members } = await start(2);
-    await putSnapshot(members[0].gateway, exporting("east"));
-    await replicas.settled();
-    members[1].log.disconnect();
-    for (const id of ["north", "west"]) await putSnapshot(members[0].gateway, exporting(id));
-    await replicas.restart(1, true);
-    expect(liveOf(replicas.members[1]!)).toEqual(["east", "north", "west"]);
-  });
+  test.each([2, ENTRIES_AT_ONCE, ENTRIES_AT_ONCE + 1])(
+    "answer from all that the log has once they have started, and are not stale: %i entries more",
+    async (entries) => {
+      const { members } = await start(2);
+      await putSnapshot(members[0].gateway, exporting("east"));
+      await replicas.settled();
+      members[1].log.disconnect();
+      const ids = ["north", "west"];
+      for (let entry = 0; entry < entries; entry++)
+        await putSnapshot(members[0].gateway, exporting(ids[entry % 2]!));
+      await replicas.restart(1, true);
+      expect(liveOf(replicas.members[1]!)).toEqual(["east", "north", "west"]);
+      expect(replicas.members[1]!.gateway.behindSince()).toBeUndefined();
+    },
+  );
 
   test("go on from their own position after a restart, and load nothing", async () => {
     const { members } = await start(2);

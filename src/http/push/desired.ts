@@ -128,10 +128,11 @@ function streamDesired(
     onEnd();
   };
   const leases = (): string => {
-    const left = leasesLeft();
-    const shortest = Math.min(...Object.values(left)) * 1000;
+    const all = Object.entries(leasesLeft());
+    const left = all.filter(([clusterId]) => cursor.covers(clusterId));
+    const shortest = left.length < all.length ? 0 : Math.min(...all.map(([, seconds]) => seconds)) * 1000;
     leasesAt = clock.now() + Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, shortest / 3));
-    return textOf({ leases: left });
+    return textOf({ leases: Object.fromEntries(left) });
   };
   /** Changes that keep coming must not hold up leases: without them a reader takes them for expired. */
   const isDue = () => cursor.hasBegun && clock.now() >= leasesAt;

@@ -166,15 +166,22 @@ export function portOf({ name, protocol, port, appProtocol }: ServicePort): Reco
 /**
  * The status of a ServiceImport: `Ready` is False while a ClusterSetIP import has no address, or none of a
  * family that the exporters have.
+ * @param isRejected whether the API server rejected its Service or a slice: then it is not ready, either
  */
-export function importStatus(desired: DesiredImport, addresses: ClusterSetIPs | undefined) {
-  const [status, reason, message] = readiness(desired, addresses);
+export function importStatus(
+  desired: DesiredImport,
+  addresses: ClusterSetIPs | undefined,
+  isRejected = false,
+) {
+  const [status, reason, message] = isRejected ? REJECTED : readiness(desired, addresses);
   return {
     clusters: desired.clusters.map((cluster) => ({ cluster })),
     endpointSliceObjects: "Present",
     conditions: [{ type: "Ready", status, reason, message }],
   };
 }
+
+const REJECTED = ["False", "Pending", "the API server rejects a part: see the worker's log"] as const;
 
 function readiness({ type, ipFamilies }: DesiredImport, addresses: ClusterSetIPs | undefined) {
   const ready = ["True", "Ready", "the clusterset's endpoints are here"] as const;

@@ -113,6 +113,12 @@ async function reconcileImport(
   const derivedName = derivedServiceName(at.name);
   const before = own.services.find(({ metadata }) => metadata.name === derivedName);
   let derived = service && before;
+  let isRejected = false;
+  const noting = (step: () => Promise<unknown>) => () =>
+    step().catch((error: unknown) => {
+      isRejected = true;
+      throw error;
+    });
   const ensureDerived = async () => {
     derived = service && (await ensure(context, service, before));
   };
@@ -132,11 +138,11 @@ async function reconcileImport(
       endpointSlice(at, slice, isHeadless ? undefined : derivedName, ownerReference(held)),
     );
     await inTurn(
-      () => reconcileSlices(context, key, slices),
-      () => reconcileStatus(context, key, importStatus(wanted, addresses), whole),
+      noting(() => reconcileSlices(context, key, slices)),
+      () => reconcileStatus(context, key, importStatus(wanted, addresses, isRejected), whole),
     );
   };
-  await inTurn(ensureDerived, ensureRest);
+  await inTurn(noting(ensureDerived), ensureRest);
 }
 
 async function reconcileSlices(

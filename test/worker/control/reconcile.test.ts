@@ -261,6 +261,7 @@ describe("what the API server rejects", () => {
     ]);
     expect(cluster.get("ServiceImport", "db")!.status).toMatchObject({
       clusters: [{ cluster: "a" }, { cluster: "b" }],
+      conditions: [{ type: "Ready", status: "False", reason: "Pending" }],
     });
   });
 

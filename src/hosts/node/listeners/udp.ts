@@ -115,7 +115,9 @@ async function bindUdp(host: string, port: number, parts: UdpParts): Promise<Lis
   socket.on("message", (query, client) => {
     try {
       const later = answerDatagram(socket, query, client, parts);
-      if (later !== undefined) pending.add(later.finally(() => pending.delete(later)));
+      if (later === undefined) return;
+      pending.add(later);
+      void later.finally(() => pending.delete(later));
     } catch (error) {
       parts.onError(error);
     }

@@ -227,6 +227,29 @@ it("changes that keep coming hold up no line of leases", async () => {
   await reader.cancel();
 });
 
+it("leases name a cluster only once its lines are whole: a reader takes its silence for knowledge", async () => {
+  const { push, open } = await openDesiredApi();
+  const many = Object.fromEntries(
+    Array.from({ length: 300 }, (_, index) => [
+      `shop/web-${index}`,
+      exported({ endpoints: pods("10.2.0.1") }),
+    ]),
+  );
+  await push(snapshot("a"));
+  await push(snapshot("b", { exports: many }));
+  const reader = await open("a");
+  await reader.next();
+  await push(snapshot("c", { exports: many }));
+  const seen: string[] = [];
+  while (seen.filter((line) => line === "position").length < 2) {
+    const line = (await reader.next())!;
+    if ("leases" in line) seen.push(Object.keys(line.leases).join());
+    else if ("position" in line) seen.push("position");
+  }
+  expect(seen).toEqual(["position", "a,b", "position"]);
+  await reader.cancel();
+});
+
 describe("a stream ends", () => {
   it("after a time, and is resumed: no limit was hit", async () => {
     const { push, open, counts, counters, pass, clock } = await openDesiredApi();
