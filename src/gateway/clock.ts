@@ -130,8 +130,8 @@ type Waiting = (turn: Turn) => void;
  */
 export class Turns {
   /**
-   * Runs what people look at, which can wait: after pushes, queries and what other gateways read. `isHigh`
-   * where too much of that waits.
+   * Runs listings, explanations and counts, after pushes, queries and transfers. `isHigh`: too many of them
+   * wait.
    */
   readonly later: Pick<Turns, "run"> & { readonly isHigh: boolean };
   readonly #clock: TurnClock;

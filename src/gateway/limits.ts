@@ -50,8 +50,13 @@ const MOST_MANAGED = 50_000;
  * have so many that its share would exceed this. Regular names come to a quarter of the rows, and a delta may
  * replace all.
  */
-const MOST_TOGETHER: Readonly<Partial<Record<Kind, number>>> = { [Kind.pods]: 4096, [Kind.findings]: 1024 };
-const SHARE: Readonly<Partial<Record<Kind, number>>> = { [Kind.pods]: 1 / 64, [Kind.findings]: 1 / 12 };
+const TOGETHER = new Map<
+  Kind,
+  { counter: "pods" | "findings"; code: PushRefusal; most: number; share: number }
+>([
+  [Kind.pods, { counter: "pods", code: "TOO_MANY_PODS", most: 4096, share: 1 / 64 }],
+  [Kind.findings, { counter: "findings", code: "TOO_MANY_FINDINGS", most: 1024, share: 1 / 12 }],
+]);
 
 /**
  * Checks, while lines come, how many entries of a kind they name: as many as a cluster may have, and as many
@@ -68,13 +73,13 @@ export function checkNames(limits: SnapshotBounds, kind: Kind, names: number, to
 }
 
 function checkTogether(limits: SnapshotBounds, kind: Kind, together: number): void {
-  const share = SHARE[kind];
-  if (share === undefined) return;
-  const counter = kind === Kind.pods ? "pods" : "findings";
-  const most = Math.max(MOST_TOGETHER[kind]!, limits[counter] * share);
+  const bound = TOGETHER.get(kind);
+  if (bound === undefined) return;
+  const { counter, code } = bound;
+  const most = Math.max(bound.most, limits[counter] * bound.share);
   if (together <= most) return;
   const message = `${together} ${counter} of the snapshot have names that are kept together; the most is ${most}, which usual names never exceed`;
-  throw new PushRefused(kind === Kind.pods ? "TOO_MANY_PODS" : "TOO_MANY_FINDINGS", message);
+  throw new PushRefused(code, message);
 }
 
 /**

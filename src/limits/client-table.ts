@@ -145,13 +145,13 @@ export class SharedClientCounts extends SharedClientTable {
   /** Counts a connection of a client. @returns where; `end` takes it back */
   begin(client: string): ClientSlot {
     const slot = this.slotOf(client);
-    this.#change(slot, 1);
+    this.#add(this.#counts, slot, 1);
     return slot;
   }
 
   /** Counts a connection no more. */
   end(slot: ClientSlot): void {
-    this.#change(slot, -1);
+    this.#add(this.#counts, slot, -1);
   }
 
   /** The connections that are counted in a slot. */
@@ -159,10 +159,9 @@ export class SharedClientCounts extends SharedClientTable {
     return this.#sum(this.#counts, slot);
   }
 
-  /** Counts requests over a connection that is counted there; below 0, no more. */
+  /** Counts requests over a connection that is counted there. @param count negative for those that ended */
   addRequests(slot: ClientSlot, count: number): void {
-    const cell = this.#row + slot;
-    this.#requests[cell] = this.#requests[cell]! + count;
+    this.#add(this.#requests, slot, count);
   }
 
   /** The requests that are counted in a slot. */
@@ -188,9 +187,9 @@ export class SharedClientCounts extends SharedClientTable {
 
   protected override claimed(): void {}
 
-  #change(slot: ClientSlot, by: number): void {
+  #add(counts: Int32Array, slot: ClientSlot, by: number): void {
     const cell = this.#row + slot;
-    this.#counts[cell] = this.#counts[cell]! + by;
+    counts[cell] = counts[cell]! + by;
   }
 }
 

@@ -205,15 +205,15 @@ export class ReplicatedDatabase {
       head = await log.head(mark.position);
       upTo ??= head.position;
       const isSame = head.position !== mark.position || head.id === mark.id;
-      if (head.session !== session || head.position < mark.position || !isSame) throw changed();
+      if (head.session !== session || head.position < mark.position || !isSame) throw changedMeanwhile();
       if (mark.position >= upTo) break;
       for (const { change, cluster, ...entry } of await log.entries(mark.position)) {
         const isNext = entry.position === mark.position + 1 && entry.before === mark.id;
-        if (!isNext || (change === undefined && cluster === "")) throw changed();
+        if (!isNext || (change === undefined && cluster === "")) throw changedMeanwhile();
         const isRead = whole.has(cluster) && entry.position <= wholeAt;
         if (change === undefined && !isRead) {
           const read = await log.whole([...whole.add(cluster)]);
-          if (read.position < entry.position) throw changed();
+          if (read.position < entry.position) throw changedMeanwhile();
           upTo = wholeAt = read.position;
           for (const one of read.clusters) {
             const row = parsed(one);
@@ -254,7 +254,7 @@ export function rowSumOf(row: ClusterRow | undefined): number {
   return row === undefined ? 0 : sumOf(row.id, JSON.stringify(row));
 }
 
-function changed(): Error {
+function changedMeanwhile(): Error {
   return new Error("the log changed while it was loaded");
 }
 

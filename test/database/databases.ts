@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { type Database, overSqlite, overStorage } from "../../src/database/driver.ts";
 import { migrate } from "../../src/database/schema.ts";
+import { Writer } from "../../src/database/writer.ts";
 
 /** A database without rows, as each host has it. @param path default: in memory */
 export const DRIVERS: readonly [name: string, open: (path?: string) => Database & { close(): void }][] = [
@@ -23,6 +24,15 @@ export const DRIVERS: readonly [name: string, open: (path?: string) => Database 
     },
   ],
 ];
+
+/** A writer over a database without rows, which finds none damaged. @param driver of `DRIVERS` */
+export function openWriter(driver = 0) {
+  const database = DRIVERS[driver]![1]();
+  const onDamage = () => {
+    throw new Error("a row is damaged");
+  };
+  return { database, writer: new Writer(database, onDamage) };
+}
 
 /** `ctx.storage` over node:sqlite. */
 function storageDouble(connection: DatabaseSync): Parameters<typeof overStorage>[0] {

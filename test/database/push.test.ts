@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Stage, valueText } from "../../src/database/stage.ts";
-import { Writer } from "../../src/database/writer.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
 import {
   COLLECTIONS,
@@ -18,7 +17,7 @@ import { merged, patchOf, readLines } from "../snapshot/changes.ts";
 import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { emptySnapshot, headlessExport, shopSnapshot, snapshots } from "../snapshot/worlds.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
-import { DRIVERS } from "./databases.ts";
+import { DRIVERS, openWriter } from "./databases.ts";
 import {
   metaAt,
   NOON,
@@ -31,11 +30,6 @@ import {
   wholeLines,
 } from "./pushing.ts";
 
-function open(driver = 0) {
-  const database = DRIVERS[driver]![1]();
-  return { database, writer: new Writer(database, () => expect.unreachable()) };
-}
-
 describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s", (_, driver) => {
   it("what is read is what was pushed, whatever is pushed after what, whole or as changes", () => {
     fc.assert(
@@ -45,7 +39,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
           maxLength: 5,
         }),
         (pushes) => {
-          const { database, writer } = open(driver);
+          const { database, writer } = openWriter(driver);
           let before: ClusterSnapshot | undefined;
           for (const [given, whole] of pushes) {
             const snapshot = parseSnapshot(JSON.parse(JSON.stringify({ ...given, clusterId: "west" })));
@@ -112,7 +106,7 @@ it("takes lines that leave each entry valid, as RFC 7396 merges them, and names 
       fc.constantFrom("whole" as const, "changes" as const),
       fc.boolean(),
       (held, next, more, kind, isSame) => {
-        const { database, writer } = open();
+        const { database, writer } = openWriter();
         push(writer, "west", "whole", wholeLines(held));
         const begin =
           kind === "whole"
@@ -139,7 +133,7 @@ it("takes lines that leave each entry valid, as RFC 7396 merges them, and names 
 });
 
 it("a line that removes what an entry must have, and adds to it, is an error of that field", () => {
-  const { database, writer } = open();
+  const { database, writer } = openWriter();
   const web = { ...headlessExport(1), endpoints: {} };
   push(writer, "west", "whole", wholeLines({ ...emptySnapshot("west"), exports: { "shop/web": web } }));
   const wrong: PatchLine = ["exports", "shop/web", { exportedLabels: {}, endpoints: null }];
@@ -228,7 +222,7 @@ it("a patch of an entry in many parts is RFC 7396, and writes only the parts tha
   );
   fc.assert(
     fc.property(fc.array(fc.array(change, { minLength: 1, maxLength: 12 }), { maxLength: 6 }), (patches) => {
-      const { database, writer } = open();
+      const { database, writer } = openWriter();
       let snapshot: ClusterSnapshot = {
         ...shopSnapshot("west"),
         exports: { "shop/web": headlessExport(3000) },
@@ -281,7 +275,7 @@ it("a patch of an entry in many parts is RFC 7396, and writes only the parts tha
 });
 
 it("finds a member whose name was sent with escapes", () => {
-  const { database, writer } = open();
+  const { database, writer } = openWriter();
   const snapshot = shopSnapshot("west", 2500);
   const escaped = wholeLines(snapshot).map((one) => ({
     ...one,
@@ -301,7 +295,7 @@ it("finds a member whose name was sent with escapes", () => {
 });
 
 it("pushing the same again writes no row, in whatever order and form it comes", () => {
-  const { database, writer } = open();
+  const { database, writer } = openWriter();
   const snapshot = { ...shopSnapshot("west", 2500), pods: { "shop/10.0.0.1": {}, "shop/10.0.0.2": {} } };
   const lines = wholeLines(snapshot);
   push(writer, "west", "whole", lines);
@@ -337,7 +331,7 @@ it.each([
 });
 
 it("many findings of one object have several rows, none above what a Durable Object takes, and are counted one by one", () => {
-  const { database, writer } = open();
+  const { database, writer } = openWriter();
   const message = "x".repeat(4000);
   const finding = (index: number, text: string) => ({
     [`Odd${index}/shop/web/slice`]: {
@@ -363,7 +357,7 @@ it("many findings of one object have several rows, none above what a Durable Obj
 });
 
 it("large entries are compared one in a step, whole or as changes", () => {
-  const { writer } = open();
+  const { writer } = openWriter();
   const exports = (text: string) =>
     Object.fromEntries(
       Array.from({ length: 4 }, (_, at) => [
@@ -390,7 +384,7 @@ it("large entries are compared one in a step, whole or as changes", () => {
 });
 
 it("a line says how much was read for it: that of a row of pods once, for all lines that change it", () => {
-  const { writer } = open();
+  const { writer } = openWriter();
   const pods = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a/10.0.0.${at}`, {}]));
   push(writer, "west", "whole", wholeLines({ ...emptySnapshot("west"), pods }));
   const staged = new Stage(writer.reader, "west", "changes");

@@ -6,7 +6,7 @@ import { type Damage, Reader } from "../../src/database/reader.ts";
 import { DamagedCluster, StaleChange, Writer } from "../../src/database/writer.ts";
 import { exported, imported, snapshot } from "../merge/fixtures.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
-import { DRIVERS } from "./databases.ts";
+import { DRIVERS, openWriter } from "./databases.ts";
 import {
   metaAt,
   NOON,
@@ -20,11 +20,6 @@ import {
 } from "./pushing.ts";
 
 const DAY = 86_400_000;
-
-function open(driver = 0) {
-  const database = DRIVERS[driver]![1]();
-  return { database, writer: new Writer(database, () => expect.unreachable()) };
-}
 
 /** Every row, but positions. */
 function dump(database: Database): object {
@@ -54,7 +49,7 @@ const shop = (cluster: string, exportedAt: number) =>
 
 describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s", (_, driver) => {
   it("a lease that ends takes no entry away, and a renewal brings its cluster back", () => {
-    const { database, writer } = open(driver);
+    const { database, writer } = openWriter(driver);
     push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
     const expired = writer.apply({ kind: "expiry", cluster: "west" });
     expect([expired.cluster.state, expired.keys, expired.isWide]).toEqual(["expired", [], true]);
@@ -67,7 +62,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
   });
 
   it("a departure takes all entries away, and a push after it the ranks of what it lacks", () => {
-    const { database, writer } = open(driver);
+    const { database, writer } = openWriter(driver);
     writer.start(NOON - 2 * DAY);
     push(writer, "east", "whole", wholeLines(shop("east", NOON - 5)), { now: NOON, live: false });
     const left = writer.apply({ kind: "departure", cluster: "east" });
@@ -85,7 +80,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
   });
 
   it("the log names the keys of what changed, and what it concerns", () => {
-    const { database, writer } = open(driver);
+    const { database, writer } = openWriter(driver);
     const base = { ...shopSnapshot("west"), pods: { "shop/10.0.0.1": {} } };
     push(writer, "west", "whole", wholeLines(base));
     const endpoints = { "http/TCP/8080": { members: { "10.0.0.1": { ready: false } } } };
@@ -131,7 +126,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
   });
 
   it("keeps the newest changes in the log", () => {
-    const { database, writer } = open(driver);
+    const { database, writer } = openWriter(driver);
     push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
     for (let count = 0; count < 10_600; count++) writer.apply({ kind: "expiry", cluster: "west" });
     const rows = Number(database.prepare("SELECT count(*) AS rows FROM log").get()!.rows);
@@ -141,7 +136,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
   });
 
   it("rejects a change that was prepared before another one of the cluster, and takes it after one of another cluster", () => {
-    const { database, writer } = open(driver);
+    const { database, writer } = openWriter(driver);
     const prepared = (cluster: string) =>
       prepare(
         writer,
@@ -162,7 +157,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
   });
 
   it("applies a large change in steps: after each of them entries are whole, and a cluster that was not there before does not count yet", () => {
-    const { database, writer } = open(driver);
+    const { database, writer } = openWriter(driver);
     const names = Array.from({ length: 1500 }, (_, index) => `service-${index}`);
     const large = snapshot("west", {
       namespaces: { shop: {} },
@@ -176,7 +171,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
       ...steps.slice(1).map(() => "arriving"),
       "live",
     ]);
-    const atOnce = open(driver);
+    const atOnce = openWriter(driver);
     atOnce.writer.apply(prepared(atOnce.writer));
     const { entries, clusters } = dump(database) as Record<string, unknown>;
     expect(dump(atOnce.database)).toMatchObject({ entries, clusters });
@@ -200,7 +195,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
   });
 
   it("compares, ranks and writes few entries at once where all namespaces of a cluster change", () => {
-    const { database } = open(driver);
+    const { database } = openWriter(driver);
     let read = 0;
     const counting: Database = {
       ...database,
@@ -266,7 +261,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
   });
 
   it("a failure at any statement changes nothing", () => {
-    const { database } = open(driver);
+    const { database } = openWriter(driver);
     let left = Number.POSITIVE_INFINITY;
     const step = () => {
       if (--left < 0) throw new Error("power cut");
@@ -322,7 +317,7 @@ describe.each(DRIVERS.map(([name], driver) => [name, driver] as const))("with %s
 
 describe("a damaged row", () => {
   const damaged = () => {
-    const { database, writer } = open();
+    const { database, writer } = openWriter();
     writer.start(NOON - 2 * DAY);
     for (const [cluster, now] of [
       ["east", NOON],
@@ -396,7 +391,7 @@ describe("a damaged row", () => {
   });
 
   it("that is missing is found by the row of its cluster", () => {
-    const { database, writer } = open();
+    const { database, writer } = openWriter();
     push(writer, "west", "whole", wholeLines(shopSnapshot("west")));
     expect(writer.reader.isWhole(writer.reader.cluster("west")!)).toBe(true);
     database.prepare("DELETE FROM claim WHERE cluster = 'west'").run();
@@ -409,7 +404,7 @@ describe("a damaged row", () => {
 });
 
 it("before a clock is set nothing has a rank, and everything has one afterwards", () => {
-  const { database, writer } = open();
+  const { database, writer } = openWriter();
   push(writer, "west", "whole", wholeLines(shop("west", NOON)), { now: 5, live: false });
   expect([ranksOf(writer, "west"), writer.reader.cluster("west")!.isUnranked]).toEqual([
     { "shop/web": null },

@@ -63,7 +63,7 @@ export class ClusterObjects {
     return this.#namespaces.has(namespace);
   }
 
-  /** Has a key looked at again. */
+  /** Queues a key for another reconciliation. */
   touch(key: string): void {
     this.#touched(key);
   }

@@ -146,8 +146,8 @@ function ofFamilies(addresses: ClusterSetIPs, wanted: readonly string[]): Cluste
 
 /**
  * The properties that a ServiceImport and its derived Service have in common. The Service has no
- * `trafficDistribution`: it is for what makes slices, not for kube-proxy, and API servers before 1.34 reject
- * what newer ones take.
+ * `trafficDistribution`: controllers of EndpointSlices read it, kube-proxy does not, and API servers before
+ * 1.34 reject newer values.
  */
 function propertiesOf(desired: DesiredImport): Record<string, unknown> {
   const { sessionAffinity, sessionAffinityTimeoutSeconds: timeoutSeconds } = desired;

@@ -162,6 +162,15 @@ describe("connections", () => {
 });
 
 describe("requests in flight", () => {
+  /** One more request on a session has no place. */
+  async function expectRefused(server: Started, session: ClientHttp2Session): Promise<void> {
+    const refused = session.request();
+    refused.on("error", () => {});
+    await closed(refused);
+    expect(refused.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
+    expect(server.hits()).toEqual({ "limits.requestsInFlight": 1 });
+  }
+
   it("are bounded over HTTP/2: a further one may be sent again elsewhere", async () => {
     const { fetch, waiting, release } = holding();
     const server = await start({ limits: { requestsInFlight: 2 }, fetch });
@@ -169,11 +178,7 @@ describe("requests in flight", () => {
     const streams = [session.request(), session.request()];
     await until(() => expect(waiting).toHaveLength(2));
     expect(server.requests.isHigh).toBe(true);
-    const refused = session.request();
-    refused.on("error", () => {});
-    await closed(refused);
-    expect(refused.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
-    expect(server.hits()).toEqual({ "limits.requestsInFlight": 1 });
+    await expectRefused(server, session);
     release();
     await Promise.all(streams.map(async (stream) => closed(stream.resume())));
     expect([server.requests.count, server.requests.isHigh]).toEqual([0, false]);
@@ -205,14 +210,11 @@ describe("requests in flight", () => {
     const [first, second] = [http2(server), http2(server)];
     const streams = [first.request(), second.request()];
     await until(() => expect(waiting).toHaveLength(2));
-    const refused = first.request();
-    refused.on("error", () => {});
-    await closed(refused);
-    expect(refused.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
-    expect(server.hits()).toEqual({ "limits.requestsInFlight": 1 });
+    await expectRefused(server, first);
     release();
     await Promise.all(streams.map(async (stream) => closed(stream.resume())));
-    expect(await answered(first).then(() => server.requests.count, String)).toBe(0);
+    await answered(first);
+    await until(() => expect(server.requests.count).toBe(0));
   });
 
   it("count once for each 16 KiB of a response that their client does not read", async () => {
