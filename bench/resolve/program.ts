@@ -1,7 +1,7 @@
 /** `node bench/resolve/program.ts ROUNDS SHARE`: prints, as JSON, tables of queries per second. */
 import dnsPacket, { type Packet } from "dns-packet";
-import { LeaseTables } from "../../src/gateway/leases.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
+import { LeaseTables } from "../../src/resolve/record-writer.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import { entriesOf } from "../../test/names/entries-of.ts";
 import type { Table } from "../report/report.ts";

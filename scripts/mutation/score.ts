@@ -48,7 +48,7 @@ export function describeScore(folder: string, score: Score): string {
   return `${folder.padEnd(10)} ${percentOf(score).toFixed(1).padStart(5)} %   ${counts}`;
 }
 
-/** The position and the change of a mutant: `src/limits/load.ts:12:5 ConditionalExpression: true`. */
+/** The position and the change of a mutant: `src/limits/counters.ts:12:5 ConditionalExpression: true`. */
 export function describeMutant({ fileName, location, mutatorName, replacement = "" }: MutantResult): string {
   const { line, column } = location.start;
   const code = replacement.replace(/\s+/g, " ").slice(0, 80);

@@ -1,5 +1,5 @@
 import type { Visibility } from "../merge/visibility.ts";
-import type { ClientCertificate } from "./client.ts";
+import type { ClientCertificate, ClusterTokens } from "./client.ts";
 import {
   AccessRejected,
   type CertificateIdentity,
@@ -41,18 +41,13 @@ export interface Authority {
 }
 
 /** Decides whether a request may write a cluster. */
-export interface PushAuthority extends Authority {
+export interface PushAuthority extends Authority, ClusterTokens {
   /** @throws {AccessRejected} if the request has no known credential, or that of another cluster */
   authorize(
     authorization: string | undefined,
     shown: ClientCertificate | undefined,
     clusterId: string,
   ): Promise<Holder>;
-  /**
-   * The clusters of the bearer token in an Authorization field (RFC 6750): none for an unknown token.
-   * Undefined if the field is absent or has no bearer token.
-   */
-  clustersOf(authorization: string | undefined): Promise<ReadonlySet<string> | undefined>;
   /** Whether a certificate belongs to a holder. */
   isOfHolder(identity: CertificateIdentity): boolean;
 }

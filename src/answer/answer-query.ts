@@ -1,14 +1,20 @@
-import type { ClientAddress, ClientRequest } from "../access/client.ts";
+import {
+  type ClientAddress,
+  type ClientRequest,
+  type View,
+  type ViewReader,
+  viewName,
+} from "../access/client.ts";
 import type { MaybePromise } from "../access/url-tokens.ts";
-import { type View, type ViewReader, viewName } from "../access/view.ts";
+import { HEADER_BYTES, RecordType, readName } from "../dns/name.ts";
 import type { AnswerOrigin } from "../forward/local.ts";
 import type { Outside, OutsidePolicy } from "../forward/outside.ts";
-import type { StubZones } from "../forward/stub-zones.ts";
-import type { DohGateway } from "../gateway/scoped-gateway.ts";
-import type { Answer } from "../resolve/answer.ts";
-import { fitAnswer, notReady } from "../resolve/error-responses.ts";
+import type { ForwardOutcome, StubZones } from "../forward/stub-zones.ts";
+import type { DohGateway } from "../gateway/gateway-types.ts";
+import { ConnectionErrors, LimitCounters, Tally } from "../limits/counters.ts";
 import type { Transport } from "../resolve/message-writer.ts";
-import type { QueryCounters } from "./query-counters.ts";
+import { type Answer, OUTCOMES, type Outcome } from "../resolve/record-writer.ts";
+import { fitAnswer, notReady } from "../resolve/resolve.ts";
 
 /** The sources of answers for the clients of an access rule. */
 export interface QueryParts {
@@ -22,7 +28,7 @@ export interface QueryParts {
   /** Default: answers do not depend on the client. */
   readonly sharing?: AnswerSharing | undefined;
   /** Forwards queries below registered federations to their name servers. Default: no federations. */
-  readonly stubs?: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
+  readonly stubs?: Pick<StubZones, "registered" | "forward" | "keepAncestor"> | undefined;
   /** Answers names out of zone. Default: as the gateway does. */
   readonly outside?: Pick<Outside, "answer" | "isByAddress"> | undefined;
   /** The client's real address, for the limit on forwarding. */
@@ -87,12 +93,13 @@ const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
 
 /**
  * The way of a query to its answer, the same for every transport. The limits on clients and the access rule
- * come before (`http/doh/dns-paths.ts`, `hosts/node/listeners/`).
+ * come before (`http/app.ts`, `hosts/node/listeners/`).
  */
 export function createAnswerQuery(parts: QueryParts): AnswerQuery {
   const { gateway, rule, views, stubs, outside, clientAddress, counters, clock, sharing = SHARED } = parts;
   /** Ancestors of a registered federation exist and are never denied (RFC 8020). */
-  const keepAncestors = (query: Uint8Array, answer: Answer) => stubs?.keepAncestor(query, answer) ?? answer;
+  const keepAncestors = (query: Uint8Array, answer: Answer) =>
+    answer.outcome === "nxdomain" && stubs !== undefined ? stubs.keepAncestor(query, answer) : answer;
 
   return (request, lent, { transport, outsideZones, cluster }) => {
     // The view: that of the access rule, of the endpoint, or of the client's credential.
@@ -109,7 +116,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       const isUnknown = fixed !== undefined && !gateway.hasCluster(fixed);
 
       // Below a registered federation: its name servers.
-      if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
+      if (stubs !== undefined && stubs.registered.size > 0 && !isUnknown) {
         const forwarded = stubs.forward(query, view.cluster, transport);
         if (forwarded !== undefined)
           return whenThere(query, forwarded, (message, { answer, outcome }) => {
@@ -164,4 +171,100 @@ function whenThere<Value, Next>(
   if (!(value instanceof Promise)) return next(query, value);
   const own = query.slice();
   return value.then((late) => next(own, late));
+}
+
+/** Types that are counted by name; all others as "other", so that clients cannot add series. */
+const TYPES = ["A", "NS", "SOA", "PTR", "TXT", "AAAA", "SRV", "SVCB", "HTTPS", "ANY"] as const;
+const TYPE_INDEX = new Uint8Array(256).fill(TYPES.length);
+for (const [index, name] of TYPES.entries()) TYPE_INDEX[RecordType[name]] = index;
+
+const TRANSPORTS: readonly Transport["name"][] = ["https", "udp", "tcp", "dot"];
+
+/** Upper bounds of the duration histogram in seconds. */
+export const DURATION_BOUNDS: readonly number[] = [
+  0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025,
+];
+
+/** One series of the query counter. */
+interface QueryCount {
+  readonly transport: Transport["name"];
+  readonly view: "outside" | "cluster";
+  readonly outcome: Outcome;
+  readonly type: string;
+  count: number;
+}
+
+/** Counts queries as plain numbers; the metrics exporter reads them on demand. */
+export class QueryCounters {
+  /** The number of times that limits acted. */
+  readonly limits = new LimitCounters();
+  readonly errors: ConnectionErrors;
+  /** HTTP requests that were rejected before they became DNS queries, by status. */
+  readonly rejected = new Tally<number>();
+  /** Requests to the push API, by method and status. */
+  readonly pushed = new Tally<string>();
+  /** Forwarded queries, in addition to their answers. */
+  readonly forwarded = new Tally<ForwardOutcome>();
+  /** UDP queries over the rate limit of their client: no answer, or one with TC. */
+  readonly rateLimited = new Tally<"dropped" | "truncated">();
+  /** Messages over plain DNS or TLS that are not queries and get no answer. */
+  readonly malformed = new Tally<Transport["name"]>();
+  /** Times that a damaged row of the database took its cluster out of the answers. */
+  damagedRows = 0;
+  /** The histogram: counts per bucket (not cumulative, the last one unbounded), and the sum in seconds. */
+  readonly durations = { buckets: new Float64Array(DURATION_BOUNDS.length + 1), sum: 0 };
+  readonly #queries = new Map<number, QueryCount>();
+
+  constructor(errors: ConnectionErrors = new ConnectionErrors()) {
+    this.errors = errors;
+  }
+
+  /**
+   * Counts one answered query.
+   * @param since when the gateway began to answer, by `performance.now()`. Absent where an upstream answered:
+   * its duration is not the gateway's
+   */
+  answered(
+    query: Uint8Array,
+    outcome: Outcome,
+    fromCluster: boolean,
+    transport: Transport["name"],
+    since?: number,
+  ): void {
+    const type = TYPE_INDEX[questionType(query)]!;
+    const where = TRANSPORTS.indexOf(transport) * 2 + Number(fromCluster);
+    const key = (where * OUTCOMES.length + OUTCOMES.indexOf(outcome)) * 16 + type;
+    let counted = this.#queries.get(key);
+    if (counted === undefined) {
+      const view = fromCluster ? "cluster" : "outside";
+      counted = { transport, view, outcome, type: TYPES[type] ?? "other", count: 0 };
+      this.#queries.set(key, counted);
+    }
+    counted.count++;
+    if (since === undefined) return;
+    const seconds = (performance.now() - since) / 1000;
+    let bucket = 0;
+    while (bucket < DURATION_BOUNDS.length && seconds > DURATION_BOUNDS[bucket]!) bucket++;
+    this.durations.buckets[bucket] = this.durations.buckets[bucket]! + 1;
+    this.durations.sum += seconds;
+  }
+
+  /** The series with at least one count. */
+  queries(): Iterable<QueryCount> {
+    return this.#queries.values();
+  }
+}
+
+/** The type of the first question if it is below 256, else 0. */
+function questionType(query: Uint8Array): number {
+  const nameEnd = readName(query, HEADER_BYTES);
+  return nameEnd >= 0 && query[nameEnd] === 0 ? (query[nameEnd + 1] ?? 0) : 0;
+}
+
+/** Counts requests by access rule. Rules are configured, so clients cannot add series. */
+export class AccessCounters {
+  /** By the rule that admitted them. */
+  readonly admitted = new Tally<string>();
+  /** Without a credential, or with an unknown one. */
+  readonly rejected = new Tally<"missing" | "unknown">();
 }

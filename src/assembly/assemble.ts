@@ -1,14 +1,13 @@
 import type { AccessRule } from "../access/rule.ts";
-import { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
+import { AccessCounters, QueryCounters } from "../answer/answer-query.ts";
 import { clientRequests } from "../config/limits.ts";
 import { locationSettings } from "../config/location.ts";
-import type { ServingStatus } from "../gateway/gateway-types.ts";
-import type { DohGateway } from "../gateway/scoped-gateway.ts";
+import type { DohGateway, ServingStatus } from "../gateway/gateway-types.ts";
 import { type App, createApp } from "../http/app.ts";
-import { isLocalHost, NO_ORIGIN } from "../http/messages/fields.ts";
+import { isLocalHost, NO_ORIGIN } from "../http/messages/message.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate, type Rate } from "../limits/client-rate.ts";
-import { anyLoad } from "../limits/load.ts";
+import { anyLoad } from "../limits/counters.ts";
 import { auditToLog, createAudit } from "./log.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, AnswersContext, GatewayConfig, Platform } from "./platform.ts";

@@ -1,7 +1,7 @@
 import type { AccessControl } from "../access/admission.ts";
 import type { Authority, PushAuthority } from "../access/authority.ts";
 import type { AccessRule } from "../access/rule.ts";
-import type { AccessCounters, QueryCounters } from "../answer/query-counters.ts";
+import type { AccessCounters, QueryCounters } from "../answer/answer-query.ts";
 import type { EdgeConfig, ServeConfig } from "../config/settings.ts";
 import type { Database } from "../database/driver.ts";
 import type { ServiceExplainer } from "../explain/service.ts";
@@ -11,8 +11,8 @@ import type { OrderParts, SharedOrder } from "../gateway/change-order.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { Control } from "../gateway/desired.ts";
 import type { Gateway, GatewayParts } from "../gateway/gateway.ts";
+import type { QueryStages } from "../gateway/gateway-types.ts";
 import type { NameSettings } from "../gateway/keyed-scope.ts";
-import type { QueryStages } from "../gateway/scoped-gateway.ts";
 import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit.ts";
 import type { RuleParts } from "../http/doh/rule-answers.ts";
@@ -21,11 +21,11 @@ import type { StatusSource } from "../http/metrics/status.ts";
 import type { MetricSources } from "../http/metrics/table.ts";
 import type { GatewayAddresses } from "../http/pages/directory.ts";
 import type { ControlCounts, ControlLimits, createDesiredRoute } from "../http/push/desired.ts";
-import type { Load } from "../limits/load.ts";
+import type { Load } from "../limits/counters.ts";
 import type { SharedLimits } from "../limits/shared.ts";
 import type { Grants, Pins } from "../merge/grants.ts";
 import type { Visibility } from "../merge/visibility.ts";
-import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
+import type { Designation } from "../resolve/designated-resolvers.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
 import type { TransferCounters, TransferSource } from "../transfer/transfer-state.ts";
 import type { Log } from "./log.ts";
@@ -74,8 +74,8 @@ export interface Platform
   readonly isInClear?: boolean;
   /** The addresses of the gateway for clients of a rule, on its pages. Default: that over HTTPS only. */
   readonly gatewayAddresses?: (rule: AccessRule) => GatewayAddresses;
-  /** Returns the designated resolver; called for every query about it. Default: none. */
-  readonly designated?: () => DesignatedResolver | undefined;
+  /** Default: there is no designated resolver. */
+  readonly designation?: Designation | undefined;
 }
 
 /** What a control plane is served with. */

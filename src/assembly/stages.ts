@@ -3,11 +3,9 @@ import { givenPolicy } from "../config/forward.ts";
 import { locationLocalities } from "../config/location.ts";
 import { ownNames } from "../config/own-names.ts";
 import type { NameSettings } from "../gateway/keyed-scope.ts";
-import type { AnswerContext } from "../gateway/scoped-gateway.ts";
 import type { Grants, Pins } from "../merge/grants.ts";
-import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
-import { notReady } from "../resolve/error-responses.ts";
-import { type ResolveContext, resolve } from "../resolve/resolve.ts";
+import type { Designation } from "../resolve/designated-resolvers.ts";
+import { createResolver } from "../resolve/resolve.ts";
 import type { GatewayConfig, Stages } from "./platform.ts";
 
 /** The parts that the stages need beside settings. */
@@ -19,33 +17,16 @@ interface StageParts {
   readonly grants?: Grants | undefined;
   /** What each cluster may export. Default: anything. */
   readonly exportLimits?: Pins["exports"];
-  /** The designated resolver; read with every query about it. Default: none. */
-  readonly designated?: () => DesignatedResolver | undefined;
+  /** Default: there is no designated resolver. */
+  readonly designation?: Designation | undefined;
 }
-
-const MOST_ROTATION = 0x3fffffff;
 
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(
   config: GatewayConfig,
-  { grants, exportLimits, designated = () => undefined }: StageParts = {},
+  { grants, exportLimits, designation }: StageParts = {},
 ): Stages {
   const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
-  let rotation = 0;
-  const settled = ({ world, leases, view, now, transport, stale }: AnswerContext): ResolveContext => {
-    rotation = (rotation + 1) & MOST_ROTATION;
-    return {
-      world,
-      leases,
-      view,
-      now,
-      rotation,
-      transport,
-      stale,
-      outside: givenPolicy(outsideZones),
-      designated: designated(),
-    };
-  };
   return {
     names: {
       zones: {
@@ -62,8 +43,7 @@ export function createStages(
         ...(grants !== undefined && { grants }),
       },
     },
-    resolve: (query, context) => resolve(query, settled(context)),
-    notReady: (query, context) => notReady(query, { ...context, designated: designated() }),
+    ...createResolver({ outside: givenPolicy(outsideZones), designation }),
   };
 }
 

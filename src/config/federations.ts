@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { DEFAULT_UPSTREAM_TIMEOUTS } from "../forward/upstream-group.ts";
 import { FederationName } from "../http/route-table.ts";
-import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
+import { SOURCE_CLUSTER_OPTION } from "../resolve/query.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import type { FederationOptions } from "../zone/zone-plan.ts";
 import { FileName } from "./hosts.ts";

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { parseAddressRanges } from "../dns/address.ts";
-import type { ClientRateSettings } from "../limits/client-rate.ts";
-import type { ClientNetworkSettings } from "../limits/client-table.ts";
+import type { ClientNetworkSettings, ClientRateSettings } from "../limits/client-rate.ts";
 import { need, needAll } from "./hosts.ts";
 import { AddressRangeText, count, NEAR_NETWORKS, UsageError } from "./values.ts";
 

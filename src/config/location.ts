@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { LOCATION_FACTS } from "../access/client.ts";
-import type { LocationSettings } from "../access/view.ts";
+import { LOCATION_FACTS, type LocationSettings } from "../access/client.ts";
 import { ClusterId } from "../snapshot/schema.ts";
-import { type Locality, localityView } from "../zone/frame.ts";
+import { type Locality, localityView } from "../zone/world.ts";
 import { AddressRangeText, count, UsageError } from "./values.ts";
 
 /** The most localities: each adds an order of shards to every name of a federation. */

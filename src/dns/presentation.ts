@@ -1,6 +1,13 @@
 import { formatAddress } from "./address.ts";
-import { formatName, MAX_NAME_BYTES, RecordType } from "./name.ts";
-import { type RecordPlace, readLong, readName, readWord } from "./wire-reader.ts";
+import {
+  formatName,
+  MAX_NAME_BYTES,
+  type RecordPlace,
+  RecordType,
+  readLong,
+  readName,
+  readWord,
+} from "./name.ts";
 
 /** A message is malformed. */
 export class MessageError extends Error {

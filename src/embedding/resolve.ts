@@ -1,20 +1,20 @@
 /** `clusterset-doh/resolve`: snapshots to DNS answers, without a gateway: no I/O, no timers, no host. */
 import { LRUCache } from "lru-cache";
-import { LeaseTables } from "../gateway/leases.ts";
 import { type Survey, surveyOf } from "../gateway/survey.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { DatabaseEntries } from "../names/database-entries.ts";
 import { type KeptUnit, KeyWorld } from "../names/key-world.ts";
 import { SnapshotRows } from "../names/snapshot-rows.ts";
-import type { Outcome } from "../resolve/answer.ts";
 import { HTTPS, type Transport } from "../resolve/message-writer.ts";
+import type { Outcome } from "../resolve/record-writer.ts";
+import { LeaseTables } from "../resolve/record-writer.ts";
 import { resolve } from "../resolve/resolve.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ZoneOptions } from "../zone/zone-plan.ts";
 
 export type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
-export type { Outcome } from "../resolve/answer.ts";
 export { HTTPS, streamTransport, type Transport, udpTransport } from "../resolve/message-writer.ts";
+export type { Outcome } from "../resolve/record-writer.ts";
 export type { FederationOptions, ZoneOptions } from "../zone/zone-plan.ts";
 
 /** How a query is answered. */

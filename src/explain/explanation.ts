@@ -1,8 +1,7 @@
 import { readReverseName } from "../dns/address.ts";
 import { type FoldedName, parseName, readFoldedName } from "../dns/name.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
-import { findSet } from "../zone/record-block.ts";
-import { unlessMissing, type World } from "../zone/world.ts";
+import { findSet, unlessMissing, type World } from "../zone/world.ts";
 import { type NamedService, readSubject, type Subject } from "./question.ts";
 import type { ExplainedService as ServiceSchema, Written } from "./schema.ts";
 

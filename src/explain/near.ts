@@ -1,8 +1,8 @@
 import { editDistance, mostChanges } from "../dns/edit-distance.ts";
 import { compareText, nameOf, namespaceOf } from "../merge/order.ts";
 import type { Accounts } from "../names/services.ts";
-import type { Frame } from "../zone/frame.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
+import type { Frame } from "../zone/world.ts";
 import type { Suggestion } from "./explanation.ts";
 import type { NamedService } from "./question.ts";
 

@@ -1,7 +1,7 @@
 import { type FoldedName, labelText } from "../dns/name.ts";
-import { findZone } from "../resolve/in-zone.ts";
-import type { Frame, Zone } from "../zone/frame.ts";
-import { CLUSTERSET_TREE, type TreeKey } from "../zone/name-tree.ts";
+import { findZone } from "../resolve/resolve.ts";
+import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
+import type { Frame, TreeKey, Zone } from "../zone/world.ts";
 
 /** A question with its answer. */
 export interface AnsweredQuestion {

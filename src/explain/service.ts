@@ -15,11 +15,11 @@ import { PINNED } from "../merge/grants.ts";
 import { type DeclaredService, sizeOfService } from "../merge/service.ts";
 import type { Accounts } from "../names/services.ts";
 import { type EndpointPort, type ServicePort, UNDATED } from "../snapshot/schema.ts";
-import { isLocalityView } from "../zone/frame.ts";
 import { portsIn } from "../zone/kinds/clusterset.ts";
 import { addressLabel, clusterIdLabels, isHostLabel, portLabels } from "../zone/kinds/endpoint-records.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
 import type { Steps } from "../zone/steps.ts";
+import { isLocalityView } from "../zone/world.ts";
 import {
   type ExplainedRecord,
   type ExplainedService,

@@ -1,8 +1,17 @@
-import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/name.ts";
-import { readLong, readName, readRecord, readWord } from "../dns/wire-reader.ts";
-import { type Answer, outcomeOf } from "../resolve/answer.ts";
+import {
+  ExtendedError,
+  HEADER_BYTES,
+  HeaderFlag,
+  RecordType,
+  ResponseCode,
+  readLong,
+  readName,
+  readRecord,
+  readWord,
+} from "../dns/name.ts";
 import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
+import { type Answer, outcomeOf } from "../resolve/record-writer.ts";
 import {
   failedAnswer,
   negativeTtl,

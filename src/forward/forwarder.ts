@@ -1,19 +1,16 @@
 import { LRUCache } from "lru-cache";
 import type { AddressRange } from "../dns/address.ts";
 import { ExtendedError, ResponseCode } from "../dns/name.ts";
-import type { Rate } from "../limits/client-rate.ts";
-import { type ClientBuckets, ClientRate } from "../limits/client-rate.ts";
-import type { Count } from "../limits/shared.ts";
-import { answerWith } from "../resolve/error-responses.ts";
+import { type ClientBuckets, ClientRate, type Rate } from "../limits/client-rate.ts";
+import type { Count } from "../limits/counters.ts";
 import type { Query } from "../resolve/query.ts";
+import { answerWith } from "../resolve/resolve.ts";
 import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
 import { ForwardCounters, type ForwardResult } from "./counters.ts";
 import type { OutsideAnswer } from "./local.ts";
 import type { PrivateAddresses } from "./private-addresses.ts";
-import type { ScrubRules } from "./scrub.ts";
-import { scrubAnswer } from "./scrub.ts";
-import type { Upstream } from "./upstream.ts";
-import { cacheKey, upstreamQuery } from "./upstream.ts";
+import { type ScrubRules, scrubAnswer } from "./scrub.ts";
+import { cacheKey, type Upstream, upstreamQuery } from "./upstream.ts";
 import {
   type OnUpstreamChange,
   UpstreamGroup,

@@ -10,10 +10,10 @@ import {
   ResponseCode,
   startOfZone,
 } from "../dns/name.ts";
-import { type Answer, outcomeOf } from "../resolve/answer.ts";
-import { answerOutOfZone } from "../resolve/error-responses.ts";
 import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
+import { type Answer, outcomeOf } from "../resolve/record-writer.ts";
+import { answerOutOfZone } from "../resolve/resolve.ts";
 import { withRecursion } from "./cached-answer.ts";
 
 /** The origin of an answer. */

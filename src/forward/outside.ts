@@ -7,16 +7,17 @@ import {
   labelText,
   RecordType,
   ResponseCode,
+  readName,
+  readRecord,
+  readWord,
 } from "../dns/name.ts";
-import { readName, readRecord, readWord } from "../dns/wire-reader.ts";
-import type { Answer } from "../resolve/answer.ts";
-import { answerOutOfZone, answerWith } from "../resolve/error-responses.ts";
 import { beginAnswer, type Transport } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
+import type { Answer } from "../resolve/record-writer.ts";
+import { answerOutOfZone, answerWith } from "../resolve/resolve.ts";
 import { withRecursion } from "./cached-answer.ts";
 import type { Forwarder } from "./forwarder.ts";
-import type { OutsideAnswer } from "./local.ts";
-import { answerLocally, isInArpa, type LocalZones } from "./local.ts";
+import { answerLocally, isInArpa, type LocalZones, type OutsideAnswer } from "./local.ts";
 import { copyRecord } from "./records.ts";
 import { readForwardable } from "./stub-zones.ts";
 import { readExtendedError } from "./upstream.ts";

@@ -1,6 +1,5 @@
 import { type AddressRange, isInRange, parseAddressRanges } from "../dns/address.ts";
-import { parseZoneName, RecordType } from "../dns/name.ts";
-import { optionEnd, type RecordPlace, readName, readWord } from "../dns/wire-reader.ts";
+import { optionEnd, parseZoneName, type RecordPlace, RecordType, readName, readWord } from "../dns/name.ts";
 import { isWithin } from "./records.ts";
 
 /** The settings of addresses that names out of zone may not have. */

@@ -3,10 +3,13 @@ import {
   HEADER_BYTES,
   MAX_NAME_BYTES,
   nameKey,
+  type RecordPlace,
   RecordType,
   readFoldedName,
+  readName,
+  readRecord,
+  readWord,
 } from "../dns/name.ts";
-import { type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import { beginAnswer, MAX_MESSAGE_BYTES, type MessageWriter } from "../resolve/message-writer.ts";
 import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
 

@@ -1,5 +1,11 @@
-import { ExtendedError, type FoldedName, HEADER_BYTES, RecordType, ResponseCode } from "../dns/name.ts";
-import { readWord } from "../dns/wire-reader.ts";
+import {
+  ExtendedError,
+  type FoldedName,
+  HEADER_BYTES,
+  RecordType,
+  ResponseCode,
+  readWord,
+} from "../dns/name.ts";
 import { Tally } from "../limits/counters.ts";
 import { findAddresses } from "./private-addresses.ts";
 import {

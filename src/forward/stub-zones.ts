@@ -9,12 +9,11 @@ import {
   startOfZone,
   type ZoneName,
 } from "../dns/name.ts";
-import type { Count } from "../limits/shared.ts";
-import type { Answer } from "../resolve/answer.ts";
-import { answerWith } from "../resolve/error-responses.ts";
+import type { Count } from "../limits/counters.ts";
 import { HTTPS, type Transport } from "../resolve/message-writer.ts";
-import { isAnsweredClass, isQuery, type Query, readQuery } from "../resolve/query.ts";
-import { withSourceCluster } from "../resolve/source-cluster.ts";
+import { isAnsweredClass, isQuery, type Query, readQuery, withSourceCluster } from "../resolve/query.ts";
+import type { Answer } from "../resolve/record-writer.ts";
+import { answerWith } from "../resolve/resolve.ts";
 import { CachedAnswer } from "./cached-answer.ts";
 import { scrubAnswer } from "./scrub.ts";
 import type { Upstream } from "./upstream.ts";
@@ -100,6 +99,8 @@ export class StubZones {
   /** The zones of federations and the gateway's own. */
   readonly #allZones: readonly ZoneName[];
   readonly #stubs = new Map<string, StubZone>();
+  /** The registered federations by name. */
+  readonly registered: ReadonlyMap<string, unknown> = this.#stubs;
   readonly #waiting: WaitingQueries;
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -117,11 +118,6 @@ export class StubZones {
     for (const registration of await dependencies.store.load())
       stubs.#stubs.set(registration.name, stubs.#connect(registration));
     return stubs;
-  }
-
-  /** The number of registered federations. */
-  get size(): number {
-    return this.#stubs.size;
   }
 
   /** The registrations by name. */
@@ -216,7 +212,7 @@ export class StubZones {
 
   /** Changes NXDOMAIN for an ancestor of registered federations to NODATA (RFC 8020 section 2). */
   keepAncestor(message: Uint8Array, answer: Answer): Answer {
-    if (answer.outcome !== "nxdomain" || this.size === 0) return answer;
+    if (answer.outcome !== "nxdomain" || this.registered.size === 0) return answer;
     const query = readForwardable(message);
     if (query === undefined || !isAboveFederations(this.#zones, query.name)) return answer;
     const bytes = answer.bytes.slice();

@@ -6,12 +6,18 @@ import {
   HEADER_BYTES,
   HeaderFlag,
   nameKey,
+  optionEnd,
+  type RecordPlace,
   RecordType,
   ResponseCode,
+  readLong,
+  readName,
+  readRecord,
+  readWord,
 } from "../dns/name.ts";
-import { optionEnd, type RecordPlace, readLong, readName, readRecord, readWord } from "../dns/wire-reader.ts";
-import { ANNOUNCED_PAYLOAD_BYTES, MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
+import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
+import { ANNOUNCED_PAYLOAD_BYTES } from "../resolve/query.ts";
 
 /** One name server over any transport. The host has the transports. */
 export interface Upstream {

@@ -1,4 +1,4 @@
-import type { Count } from "../limits/shared.ts";
+import type { Count } from "../limits/counters.ts";
 
 /** How long a query waits at least before another one may take its place, in milliseconds. */
 const LEAST_WAIT = 200;

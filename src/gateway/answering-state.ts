@@ -6,12 +6,20 @@ import { compareFindings, namespaceOf } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
 import { type KeptUnit, LargeKey } from "../names/key-world.ts";
 import type { Leases } from "../resolve/record-writer.ts";
+import { LeaseTables } from "../resolve/record-writer.ts";
 import { OTHER_INSTANCE } from "../snapshot/report.ts";
 import { atMost, type Clock, Turns, unixTime } from "./clock.ts";
-import { type ClusterStatus, neverSeen, type ServingStatus } from "./gateway-types.ts";
+import {
+  type ClusterStatus,
+  neverSeen,
+  type QueryStages,
+  type ScopedGateway,
+  type ServedWorld,
+  type ServingStatus,
+  type Surveyed,
+} from "./gateway-types.ts";
 import { KeyedScope, type NameSettings } from "./keyed-scope.ts";
-import { type Contention, contentionFinding, LeaseTables, resumed } from "./leases.ts";
-import type { QueryStages, ScopedGateway, ServedWorld, Surveyed } from "./scoped-gateway.ts";
+import { type Contention, contentionFinding, resumed } from "./leases.ts";
 import type { ScopeFollower } from "./survey.ts";
 
 /** What answers are made of. */

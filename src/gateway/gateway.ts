@@ -9,11 +9,12 @@ import { type AnsweringParts, AnsweringState } from "./answering-state.ts";
 import { type ChangeOrder, ownOrder } from "./change-order.ts";
 import { Turns, unixTime } from "./clock.ts";
 import type { Control, DesiredFeed } from "./desired.ts";
-import type { OnGatewayEvent } from "./gateway-types.ts";
 import {
   type Acknowledgement,
   GenerationMismatch,
+  type OnGatewayEvent,
   refuseLate,
+  type ScopedGateway,
   type Sender,
   StoreHealth,
 } from "./gateway-types.ts";
@@ -39,10 +40,6 @@ import {
   serviceTooLarge,
 } from "./limits.ts";
 import { KeyedQueue, PushBacklog, type SettlePush } from "./push-backlog.ts";
-import type { ScopedGateway } from "./scoped-gateway.ts";
-
-/** Milliseconds: a shared log in which nothing happens is read to its end about once a second. */
-const CAUGHT_UP_WITHIN = 3000;
 
 /** What a gateway is put together from. */
 export interface GatewayParts
@@ -80,6 +77,8 @@ export class Gateway {
   readonly state: AnsweringState;
   readonly #parts: GatewayParts;
   readonly #backlog: PushBacklog;
+  /** Since when answers may lack a change, in Unix milliseconds; undefined while nothing says so. */
+  readonly behindSince: PushBacklog["behindSince"];
   readonly #health: StoreHealth;
   readonly #reports: ReportLog;
   readonly #leases: LeaseWatch;
@@ -100,15 +99,17 @@ export class Gateway {
     const { writer, clock, onEvent, limits, watchLeases } = parts;
     this.#parts = parts;
     this.turns = new Turns(clock);
-    this.#backlog = new PushBacklog(clock, limits.pushDelaySeconds * 1000, (id) => this.state.live.has(id));
     this.#health = new StoreHealth(clock, onEvent, (id) => this.state.live.has(id));
     this.#reports = new ReportLog(clock, onEvent);
     this.#order = parts.order ?? ownOrder(writer, clock, this.turns);
+    const isLive = (id: string) => this.state.live.has(id);
+    this.#backlog = new PushBacklog(clock, limits.pushDelaySeconds * 1000, isLive, this.#order);
+    this.behindSince = this.#backlog.behindSince;
     this.state = new AnsweringState({
       ...parts,
       scopes: [...(parts.scopes ?? []), ...controlScopes(parts.control)],
       turns: this.turns,
-      behindSince: (now) => this.behindSince(now),
+      behindSince: this.behindSince,
       store: () => {
         const trouble = this.#order.trouble ?? this.#health.trouble;
         return {
@@ -419,21 +420,6 @@ export class Gateway {
     if (before !== undefined && state === "expired") this.#noteExpired(clusterId, before);
     this.#writeExpiries();
     this.#changed();
-  }
-
-  /** Since when answers may lack a change, in Unix milliseconds; undefined while nothing says so. */
-  behindSince(now = this.now()): number | undefined {
-    const { trouble, caughtUpAt } = this.#order;
-    const most = this.#parts.limits.pushDelaySeconds * 1000;
-    const ifLate = (since = Number.POSITIVE_INFINITY, allowed = most) =>
-      this.unixTime(now) - since > allowed ? since : Number.POSITIVE_INFINITY;
-    const waiting = this.#backlog.behindSince(now) ?? Number.POSITIVE_INFINITY;
-    const since = Math.min(
-      waiting,
-      ifLate(trouble?.since),
-      ifLate(caughtUpAt, Math.max(most, CAUGHT_UP_WITHIN)),
-    );
-    return since === Number.POSITIVE_INFINITY ? undefined : since;
   }
 
   #admit(clusterId: string): void {

@@ -1,8 +1,6 @@
 import type { ClusterMeta } from "../database/schema.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import type { Leases } from "../resolve/record-writer.ts";
 import { type HeldReport, holdReport, type Report, reportAhead, reportKey } from "../snapshot/report.ts";
-import type { Leased } from "../zone/world.ts";
 import { CLOCK_JITTER, type Clock, unixTime } from "./clock.ts";
 import type { OnGatewayEvent } from "./gateway-types.ts";
 
@@ -195,55 +193,6 @@ export class LeaseTimer implements LeaseWatch {
     this.#set?.cancel();
     this.#set = undefined;
   }
-}
-
-/**
- * When the leases expire that a key's names depend on. A table is made when the key is first answered; a
- * renewal makes new tables.
- */
-export class LeaseTables implements Leases {
-  readonly #expiresAt: (clusterId: string) => number | undefined;
-  /** A secondary may drop keys from memory before leases change. */
-  readonly #tables = new WeakMap<Leased, Float64Array>();
-
-  /** @param expiresAt Unix milliseconds; undefined for clusters that are not held */
-  constructor(expiresAt: (clusterId: string) => number | undefined) {
-    this.#expiresAt = expiresAt;
-  }
-
-  of(names: Leased): Float64Array {
-    const memo = names.leaseMemo;
-    if (memo?.owner === this) return memo.table;
-    let table = this.#tables.get(names);
-    if (table === undefined) {
-      table = leaseExpiry(names.leaseGroups, this.#expiresAt);
-      this.#tables.set(names, table);
-    }
-    names.leaseMemo = { owner: this, table };
-    return table;
-  }
-}
-
-/**
- * The same leases for a key that may name a cluster which the frame does not have: its TTLs are bounded by
- * the key's own lease groups, not by the leases of all clusters in the frame.
- */
-export function withoutShortcut(leases: Leases, frame: Leased): Leases {
-  const expired = new Float64Array(frame.leaseGroups.length);
-  return { of: (names) => (names === frame ? expired : leases.of(names)) };
-}
-
-/**
- * When each lease group's first lease expires. A cluster that is no longer live (no `expiresAt`) counts as
- * expired: its records may be answered once more, but not be cached.
- */
-function leaseExpiry(
-  groups: readonly (readonly string[])[],
-  expiresAt: (clusterId: string) => number | undefined,
-): Float64Array {
-  return Float64Array.from(groups, (group) =>
-    group.reduce((first, id) => Math.min(first, expiresAt(id) ?? 0), Number.POSITIVE_INFINITY),
-  );
 }
 
 /** A worker tried to push for a cluster whose lease another worker holds, which reads something else. */

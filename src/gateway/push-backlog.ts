@@ -1,3 +1,4 @@
+import type { ChangeOrder } from "./change-order.ts";
 import { type Clock, unixTime } from "./clock.ts";
 
 /**
@@ -11,6 +12,11 @@ const POSTPONED_MILLISECONDS = 60_000;
  * @param settled false where the gateway could not take it, and expects it again
  */
 export type SettlePush = (settled: boolean) => void;
+
+/** Milliseconds: a shared log in which nothing happens is read to its end about once a second. */
+const CAUGHT_UP_WITHIN = 3000;
+
+const NEVER = Number.POSITIVE_INFINITY;
 
 type BacklogClock = Pick<Clock, "now" | "wallOffset">;
 
@@ -30,21 +36,29 @@ export class PushBacklog {
   readonly #clock: BacklogClock;
   readonly #most: number;
   readonly #isLive: (clusterId: string) => boolean;
+  readonly #order: Pick<ChangeOrder, "trouble" | "caughtUpAt">;
   /** When each push arrived that is in progress. */
   readonly #inProgress = new Set<{ readonly since: number }>();
   /** By cluster. */
   readonly #postponed = new Map<string, Postponed>();
-  #oldest = Number.POSITIVE_INFINITY;
+  #oldest = NEVER;
 
   /**
    * @param most milliseconds that a push may wait before answers count as out of date
    * @param isLive whether answers have anything of a cluster; a push that the gateway could not take counts
    * only then
+   * @param order the order of changes, which may lack newer ones
    */
-  constructor(clock: BacklogClock, most: number, isLive: (clusterId: string) => boolean) {
+  constructor(
+    clock: BacklogClock,
+    most: number,
+    isLive: (clusterId: string) => boolean,
+    order: Pick<ChangeOrder, "trouble" | "caughtUpAt">,
+  ) {
     this.#clock = clock;
     this.#most = most;
     this.#isLive = isLive;
+    this.#order = order;
   }
 
   /**
@@ -77,18 +91,22 @@ export class PushBacklog {
     this.#drop();
   }
 
-  /**
-   * Since when a push waits that answers should have by now, in Unix milliseconds; undefined while there is
-   * none.
-   */
-  behindSince(now: number): number | undefined {
-    if (!(now - this.#oldest > this.#most)) return undefined;
-    this.#drop();
-    return now - this.#oldest > this.#most ? this.#oldest : undefined;
-  }
+  /** Since when answers may lack a change, in Unix milliseconds; undefined while nothing says so. */
+  readonly behindSince = (now = this.#clock.now()): number | undefined => {
+    const { trouble, caughtUpAt } = this.#order;
+    if (this.#oldest === NEVER && trouble === undefined && caughtUpAt === undefined) return undefined;
+    const most = this.#most;
+    const ifLate = (since = NEVER, allowed = most) =>
+      unixTime(this.#clock, now) - since > allowed ? since : NEVER;
+    if (now - this.#oldest > most) this.#drop();
+    const waiting = now - this.#oldest > most ? this.#oldest : NEVER;
+    const late = ifLate(caughtUpAt, Math.max(most, CAUGHT_UP_WITHIN));
+    const since = Math.min(waiting, ifLate(trouble?.since), late);
+    return since === NEVER ? undefined : since;
+  };
 
   #drop(): void {
-    this.#oldest = Number.POSITIVE_INFINITY;
+    this.#oldest = NEVER;
     for (const { since } of this.#inProgress) this.#oldest = Math.min(this.#oldest, since);
     for (const [clusterId, { since, at }] of this.#postponed)
       if (this.#isLive(clusterId) && Math.abs(this.#clock.now() - at) < POSTPONED_MILLISECONDS)

@@ -2,15 +2,15 @@ import type { Env } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import { Hono } from "hono/tiny";
 import type { AccessControl } from "../access/admission.ts";
-import type { Client } from "../access/client.ts";
+import { type Client, type ClientAddress, socketAddress } from "../access/client.ts";
 import type { AccessRule, Admission, Admitted, NotAdmitted } from "../access/rule.ts";
 import { andThen, type MaybePromise, readPathToken } from "../access/url-tokens.ts";
-import type { AccessCounters } from "../answer/query-counters.ts";
+import type { AccessCounters } from "../answer/answer-query.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
-import type { Load } from "../limits/load.ts";
+import type { LimitCounters, Load } from "../limits/counters.ts";
 import type { Background } from "../transfer/secondary.ts";
-import { createDnsPaths, type DnsPath, type DnsPathsParts } from "./doh/dns-paths.ts";
+import { createDnsPaths, type DnsPath, type DnsPathsParts } from "./doh/dns-route.ts";
 import {
   createRuleAnswers,
   type RuleAnswers,
@@ -22,20 +22,18 @@ import { STATUS } from "./messages/codes.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
 import { createReject, errorResponse, NOTHING_HERE, type Rejection } from "./messages/errors.ts";
 import {
-  JSON_TYPE,
-  type KnowsHost,
-  NO_ORIGIN,
-  originsOf,
-  prefersHtml,
-  preflight,
-} from "./messages/fields.ts";
-import {
   FetchRequest,
   type Handler,
   type HttpRequest,
   type HttpResponse,
+  JSON_TYPE,
+  type KnowsHost,
+  NO_ORIGIN,
+  originsOf,
   pathOf,
   plainPath,
+  prefersHtml,
+  preflight,
   rerouted,
   toResponse,
 } from "./messages/message.ts";
@@ -43,13 +41,13 @@ import { mountHealthRoutes } from "./metrics/status.ts";
 import { createLoginRoutes, loginPage, withSession } from "./pages/login.ts";
 import { notFoundPage, pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
-import { createRequestGate } from "./request-gate.ts";
 import {
   CLUSTER_PATHS,
   createEndpointAt,
   DESCRIPTION,
   dnsPaths,
   FEDERATIONS,
+  isUrgent,
   PUSH,
   rowOf,
   TRANSFER,
@@ -389,4 +387,64 @@ function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswer
   if (handlers.length === 0 || rowOf(path).admission === "none") return handlers.length > 0;
   if (path === "/status") return answers !== undefined;
   return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
+}
+
+/** The parts of a gate. */
+interface RequestGateParts {
+  /** The limit on requests of each client; default: none. */
+  readonly rate?: ClientRate | undefined;
+  /** Default: the address of the socket. */
+  readonly clientAddress?: ClientAddress;
+  /** Default: every host. */
+  readonly knowsHost?: KnowsHost | undefined;
+  /** Default: no limit. */
+  readonly load?: Load | undefined;
+  readonly counters: LimitCounters;
+  /** The paths of DNS resources other than `/dns-query`. */
+  readonly dnsPaths?: readonly string[];
+}
+
+const UNKNOWN_HOST: Rejection = {
+  code: "UNKNOWN_HOST",
+  message:
+    "without TLS and access rules the gateway answers only by IP address and as localhost: set access.public, or access.rules",
+  headers: {},
+};
+const OVERLOADED: Rejection = {
+  code: "OVERLOADED",
+  message: "the gateway is overloaded: DNS, pushes and transfer go on, everything else must wait",
+  headers: { "retry-after": "5" },
+};
+const tooMany = (seconds: number): Rejection => ({
+  code: "TOO_MANY_REQUESTS",
+  message: "this client sends too many requests: try again later",
+  headers: { "retry-after": String(seconds) },
+});
+
+/**
+ * The gate in front of all resources, which returns why it rejects a request; undefined if it would reject
+ * nothing.
+ */
+export function createRequestGate(
+  parts: RequestGateParts,
+): ((request: HttpRequest) => Rejection | undefined) | undefined {
+  const { rate, clientAddress = socketAddress, load, knowsHost, counters } = parts;
+  const dnsPaths = new Set(parts.dnsPaths);
+  const canWait = ({ method, url }: HttpRequest) => {
+    const path = pathOf(url);
+    return !dnsPaths.has(path) && !isUrgent(method, path);
+  };
+  if (rate === undefined && load === undefined && knowsHost === undefined) return undefined;
+  return (request) => {
+    // RFC 9110 section 7.4.
+    if (knowsHost?.(request.host) === false) return UNKNOWN_HOST;
+    if (load?.isHigh && canWait(request)) {
+      counters.hit("limits.loopDelayMilliseconds");
+      return OVERLOADED;
+    }
+    const seconds = rate === undefined ? 0 : rate.take(clientAddress(request));
+    if (seconds === 0 || rowOf(pathOf(request.url)).isUnlimited) return undefined;
+    counters.hit("clients.requestsPerSecond");
+    return tooMany(seconds);
+  };
 }

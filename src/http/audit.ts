@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import { AccessRejected, type CertificateIdentity, type ClientAddress } from "../access/client.ts";
-import { type Rate, TokenBuckets } from "../limits/client-rate.ts";
-import { ClientNetworks } from "../limits/client-table.ts";
+import { ClientNetworks, type Rate, TokenBuckets } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { SnapshotIssue } from "../snapshot/parse.ts";
 import type { Code } from "./messages/codes.ts";

@@ -1,4 +1,4 @@
-import { type View, viewName } from "../access/view.ts";
+import { type View, viewName } from "../access/client.ts";
 import type { Answered } from "../answer/answer-query.ts";
 import { explain } from "../explain/explain.ts";
 import { type Explanation, NOT_READY } from "../explain/explanation.ts";
@@ -14,7 +14,7 @@ import {
   readAnswered,
 } from "./json.ts";
 import { readJsonQuestion } from "./json-question.ts";
-import { acceptQuality, JSON_TYPE } from "./messages/fields.ts";
+import { acceptQuality, JSON_TYPE } from "./messages/message.ts";
 import type { Explanation as ExplanationSchema } from "./openapi/schemas.ts";
 import { nameOfCode, nameOfType } from "./pages/page.ts";
 

@@ -1,6 +1,6 @@
 import { toType } from "dns-packet/types.js";
 import { NameError, parseName } from "../dns/name.ts";
-import { parameter } from "./doh/url.ts";
+import { parameter } from "./messages/message.ts";
 
 /** A question from URL parameters. */
 interface JsonQuestion {

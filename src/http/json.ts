@@ -1,17 +1,24 @@
+import type { View } from "../access/client.ts";
 import { andThen, type MaybePromise } from "../access/url-tokens.ts";
-import type { View } from "../access/view.ts";
 import type { Answered, Endpoint } from "../answer/answer-query.ts";
-import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/name.ts";
+import {
+  EdnsOption,
+  HEADER_BYTES,
+  HeaderFlag,
+  optionEnd,
+  type RecordPlace,
+  RecordType,
+  readName,
+  readRecord,
+  readWord,
+} from "../dns/name.ts";
 import { formatNameAt, formatRdata, MessageError } from "../dns/presentation.ts";
-import { optionEnd, type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Written } from "../explain/schema.ts";
 import type { AnswerOrigin } from "../forward/local.ts";
-import type { ClusterStatus, ServingStatus } from "../gateway/gateway-types.ts";
-import type { DohGateway } from "../gateway/scoped-gateway.ts";
+import type { ClusterStatus, DohGateway, ServingStatus } from "../gateway/gateway-types.ts";
 import { describeDegradation } from "../snapshot/report.ts";
 import {
   cacheControl,
-  originsOfAnswer,
   type RuleAnswers,
   rejectMethod,
   rejectUnanswered,
@@ -23,11 +30,13 @@ import {
   crossOriginHeaders,
   DNS_JSON,
   DNS_MESSAGE,
+  type HttpRequest,
+  type HttpResponse,
   JSON_TYPE,
   namesMediaType,
+  originsOf,
   preflight,
-} from "./messages/fields.ts";
-import type { HttpRequest, HttpResponse } from "./messages/message.ts";
+} from "./messages/message.ts";
 import type { JsonAnswer as AnswerSchema, JsonRecord as RecordSchema } from "./openapi/schemas.ts";
 import { counted, duration, wholeSeconds } from "./pages/page.ts";
 
@@ -108,7 +117,7 @@ export function answerQuestion(
       if (written === undefined)
         return reject(request, "UNREADABLE_ANSWER", "the name server sent records that cannot be read");
       const { type, body, caching } = written;
-      const crossOrigin = crossOriginHeaders(request, originsOfAnswer(origins, answered));
+      const crossOrigin = crossOriginHeaders(request, originsOf(origins, answered.isByAddress !== true));
       const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
       const headers = {
         ...crossOrigin,

@@ -1,8 +1,15 @@
 import type { Duplex } from "node:stream";
-import { checkTrailers, FieldBlock, type RequestLine, readRequestLine, withoutPadding } from "./fields.ts";
-import { FrameOutput } from "./frame-output.ts";
-import { FloodBudget, FrameReader, takeReads } from "./frame-reader.ts";
-import { type FieldList, HpackDecoder, HpackError } from "./hpack.ts";
+import { FloodBudget, FrameOutput, FrameReader, takeReads } from "./frames.ts";
+import {
+  checkTrailers,
+  FieldBlock,
+  type FieldList,
+  HpackDecoder,
+  HpackError,
+  type RequestLine,
+  readRequestLine,
+  withoutPadding,
+} from "./hpack.ts";
 import {
   ConnectionError,
   DEFAULT_WINDOW,
@@ -15,8 +22,14 @@ import {
   PeerSettings,
   Setting,
 } from "./protocol.ts";
-import { type Http2Events, type Http2Limits, Http2Stream } from "./stream.ts";
-import { CONNECTION_WINDOW, STREAM_WINDOW, StreamTable } from "./stream-table.ts";
+import {
+  CONNECTION_WINDOW,
+  type Http2Events,
+  type Http2Limits,
+  Http2Stream,
+  STREAM_WINDOW,
+  StreamTable,
+} from "./stream.ts";
 
 /** Above so many bytes that the peer does not read, nothing more is read of it (RFC 9113 section 10.5). */
 const MOST_UNREAD = 1024 * 1024;

@@ -9,6 +9,7 @@ import { CLUSTERSET_DNS_VERSION, compileClustersetService } from "../zone/kinds/
 import { compileFederatedService } from "../zone/kinds/federation.ts";
 import type { CandidateSource, KeyContext, ReverseCandidate, TreeScope } from "../zone/kinds/tree-scope.ts";
 import { intern, type NameNode, NameTree } from "../zone/name-tree.ts";
+import { endsStep, finish, type Steps } from "../zone/steps.ts";
 import {
   fixedDataBytes,
   LONG_COUNT,
@@ -18,10 +19,8 @@ import {
   setEnd,
   write16,
   write32,
-} from "../zone/record-block.ts";
-import { endsStep, finish, type Steps } from "../zone/steps.ts";
-import type { PlannedTree, ZoneContext } from "../zone/zone-context.ts";
-import { addressOf } from "../zone/zone-context.ts";
+} from "../zone/world.ts";
+import { addressOf, type PlannedTree, type ZoneContext } from "../zone/zone-context.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import {
   audienceTree,

@@ -1,25 +1,25 @@
 import { FOLD, MAX_LABEL_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
-import type { LeaseMemo } from "../zone/frame.ts";
-import { isLocalityView } from "../zone/frame.ts";
-import type { TreeKey } from "../zone/name-tree.ts";
 import {
   countEnd,
   findSet,
   fixedDataBytes,
+  isLocalityView,
+  type LeaseMemo,
   LONG_COUNT,
   listForView,
+  type Names,
   read16,
   read32,
   readCount,
   recordCount,
   recordsOf,
   SetField,
+  type TreeKey,
   targetOf,
   write16,
   write32,
-} from "../zone/record-block.ts";
-import type { Names } from "../zone/world.ts";
+} from "../zone/world.ts";
 
 /*
  * A compiled key: the names and RRsets of one service in one kind of zone, as immutable bytes. Words are
@@ -32,7 +32,7 @@ import type { Names } from "../zone/world.ts";
  *   tables   ASCII JSON: `KeyTables`
  *
  *   name form u8 (`KeyForm`), tree u16, length u8, labels (length byte, bytes, case kept) relative to the
- *   zone, record block if it has one (zone/record-block.ts)
+ *   zone, record block if it has one (zone/world.ts)
  */
 
 /** "CDKY" read as a little-endian word. */

@@ -3,9 +3,8 @@ import { Kind } from "../database/places.ts";
 import type { FoldedName } from "../dns/name.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
-import type { Zone } from "../zone/frame.ts";
 import { finishWithin, type StepBudget, type Steps } from "../zone/steps.ts";
-import { type Location, MissingPart } from "../zone/world.ts";
+import { type Location, MissingPart, type Zone } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/zone-plan.ts";
 import {

@@ -3,18 +3,18 @@ import { formatAddress, formatReverseName } from "../dns/address.ts";
 import { formatName, RecordType, readFoldedName } from "../dns/name.ts";
 import { formatCharacterString } from "../dns/presentation.ts";
 import { compareKeys, namespaceOf } from "../merge/order.ts";
-import type { Zone } from "../zone/frame.ts";
 import {
   fixedDataBytes,
   KEEP_ORDER,
+  type Names,
   read16,
   recordCount,
   recordsOf,
   setEnd,
   srvWeight,
   targetOf,
-} from "../zone/record-block.ts";
-import type { Names } from "../zone/world.ts";
+  type Zone,
+} from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import { SOA_TIMERS } from "../zone/zone-plan.ts";
 import type { KeyWorld } from "./key-world.ts";

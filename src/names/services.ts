@@ -8,12 +8,19 @@ import type { Contribution } from "../merge/declaration.ts";
 import { countParts } from "../merge/merge-key.ts";
 import { compareFindings, compareText, distinctFindings, nameOf, namespaceOf } from "../merge/order.ts";
 import { type DeclaredService, declareService } from "../merge/service.ts";
-import { isLocalityView } from "../zone/frame.ts";
 import type { ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
-import { findSet, fixedDataBytes, read16, recordCount, recordsOf } from "../zone/record-block.ts";
 import type { Steps } from "../zone/steps.ts";
-import { unlessMissing, type World } from "../zone/world.ts";
+import {
+  findSet,
+  fixedDataBytes,
+  isLocalityView,
+  read16,
+  recordCount,
+  recordsOf,
+  unlessMissing,
+  type World,
+} from "../zone/world.ts";
 import { compilePods, mergeViews } from "./compile-key.ts";
 import { CompiledKey } from "./compiled-key.ts";
 import type { KeyEntries } from "./entries.ts";

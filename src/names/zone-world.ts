@@ -1,11 +1,17 @@
 import { type FoldedName, labelText, MAX_NAME_BYTES } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
-import { Frame, type Zone } from "../zone/frame.ts";
 import { addressLabel, isKeyLabel, isObjectLabel } from "../zone/kinds/endpoint-records.ts";
 import type { ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import { localTree, stemDepths } from "../zone/name-tree.ts";
-import type { LeasedTtl, Location, PtrTarget, World } from "../zone/world.ts";
+import {
+  Frame,
+  type LeasedTtl,
+  type Location,
+  type PtrTarget,
+  type World,
+  type Zone,
+} from "../zone/world.ts";
 import { createContext, type PlannedTree, type ZoneContext } from "../zone/zone-context.ts";
 import type { ZoneCluster, ZoneOptions } from "../zone/zone-plan.ts";
 import { type CompiledUnit, compileFixedNames } from "./compile-key.ts";

@@ -8,11 +8,11 @@ import {
   ResponseCode,
   startOfZone,
 } from "../dns/name.ts";
-import { isLocalityView } from "../zone/frame.ts";
+import { isLocalityView } from "../zone/world.ts";
 import { SOA_TIMERS } from "../zone/zone-plan.ts";
-import type { Answer } from "./answer.ts";
 import { beginAnswer, type MessageWriter, RECORD_HEADER_BYTES, type Transport } from "./message-writer.ts";
 import type { Query } from "./query.ts";
+import type { Answer } from "./record-writer.ts";
 
 /** An endpoint of the designated resolver. */
 export type DesignatedEndpoint =
@@ -28,6 +28,11 @@ export interface DesignatedResolver {
   readonly addresses: readonly Uint8Array[];
   /** In the order of preference. */
   readonly endpoints: readonly DesignatedEndpoint[];
+}
+
+/** Has the designated resolver once its ports are known; undefined until then, or without a name. */
+export interface Designation {
+  readonly resolver: DesignatedResolver | undefined;
 }
 
 /** The context of an answer about designated resolvers. */

@@ -8,7 +8,7 @@ import {
   ResponseCode,
 } from "../dns/name.ts";
 import type { Names } from "../zone/world.ts";
-import type { Edns, Query } from "./query.ts";
+import { ANNOUNCED_PAYLOAD_BYTES, type Edns, type Query } from "./query.ts";
 
 /**
  * The longest answer with addresses for a client without an OPT record. curl is such a client: it
@@ -271,9 +271,6 @@ const SMALLEST_PAYLOAD_BYTES = 512;
 
 /** Answers to padded queries are padded to a multiple of this (RFC 8467 section 4.1). */
 const PADDING_BLOCK_BYTES = 468;
-
-/** The UDP payload size announced in our OPT record (RFC 9715). */
-export const ANNOUNCED_PAYLOAD_BYTES = 1232;
 
 /**
  * The longest time in seconds that HTTP caches may keep a stale answer: at most until the

@@ -11,7 +11,7 @@ import { formatAddress, parseAddress } from "../dns/address.ts";
 import { MAX_LABEL_BYTES } from "../dns/name.ts";
 import type { AnsweringState } from "../gateway/answering-state.ts";
 import type { Turns } from "../gateway/clock.ts";
-import type { ScopedGateway } from "../gateway/scoped-gateway.ts";
+import type { ScopedGateway } from "../gateway/gateway-types.ts";
 import type { PinTable } from "../merge/grants.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
@@ -398,7 +398,7 @@ const RECENT_KEYS = 256;
  * stays, so names in use are fetched anew rarely. Changes are kept from the base before on, so that readers
  * can follow when it moves.
  */
-export class ChangeWindow {
+class ChangeWindow {
   readonly #reader: Reader;
   /** What is before the first change. */
   #from: Mark;

@@ -3,17 +3,18 @@ import type { FoldedName } from "../dns/name.ts";
 import type { AddressClaim } from "../names/entries.ts";
 import { clusterOfKind, type Mark, podAddress } from "../names/key-changes.ts";
 import { unitKind, ZoneWorld } from "../names/zone-world.ts";
-import type { Zone } from "../zone/frame.ts";
-import { type Location, MissingPart } from "../zone/world.ts";
+import { type Location, MissingPart, type Zone } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import type { PartCache } from "./part-cache.ts";
-import type { ListKind, PartKind, PartName } from "./part-forms.ts";
 import {
   candidatesIn,
   claimsIn,
+  type ListKind,
   type Loaded,
   type LoadedKey,
   type LoadedReverse,
+  type PartKind,
+  type PartName,
   readBelow,
   readClaims,
   readKey,

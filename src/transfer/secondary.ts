@@ -1,13 +1,18 @@
 import type { LogRow } from "../database/reader.ts";
 import { type Clock, waitingClock } from "../gateway/clock.ts";
-import { neverSeen, type ServingStatus } from "../gateway/gateway-types.ts";
-import { LeaseTables, withoutShortcut } from "../gateway/leases.ts";
-import type { DohGateway, QueryContext, QueryStages } from "../gateway/scoped-gateway.ts";
+import {
+  type DohGateway,
+  neverSeen,
+  type QueryContext,
+  type QueryStages,
+  type ServingStatus,
+} from "../gateway/gateway-types.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import type { Mark } from "../names/key-changes.ts";
 import type { ServiceSearch } from "../names/services.ts";
-import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message-writer.ts";
+import type { Answer } from "../resolve/record-writer.ts";
+import { LeaseTables, withoutShortcut } from "../resolve/record-writer.ts";
 import { sleep, within } from "./http-source.ts";
 import { PartCache, type PartMemory } from "./part-cache.ts";
 import { PartFetcher } from "./part-fetcher.ts";

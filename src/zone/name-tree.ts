@@ -1,4 +1,4 @@
-import type { RecordSets } from "./record-block.ts";
+import type { RecordSets, TreeKey } from "./world.ts";
 
 /** The most views, or sets of clusters. */
 const MOST_ENTRIES = 0xffff;
@@ -126,9 +126,6 @@ export function intern<Key extends string | number>(into: Map<Key, number>, key:
   into.set(key, into.size);
   return into.size - 1;
 }
-
-/** A tree of names by a stable key: `clusterset`, `local:<cluster id>`, or `federation:<zone name>`. */
-export type TreeKey = string;
 
 /** The tree of the clusterset zone and its aliases. */
 export const CLUSTERSET_TREE: TreeKey = "clusterset";

@@ -1,8 +1,8 @@
 import { usableAddress } from "../dns/address.ts";
 import { canonicalName } from "../dns/name.ts";
 import { ABSENT_CLUSTER, type ClusterFinding } from "../merge/clusterset.ts";
-import { isTreeOf, type Locality, localityView, type Zone } from "./frame.ts";
 import { Distances, type Origin } from "./kinds/tree-scope.ts";
+import { isTreeOf, type Locality, localityView, type Zone } from "./world.ts";
 import {
   type HostOptions,
   planZones,

@@ -1,8 +1,8 @@
 import { canonicalName, parseZoneName } from "../dns/name.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { ClusterZone } from "../snapshot/schema.ts";
-import type { Locality, Zone } from "./frame.ts";
-import { CLUSTERSET_TREE, federationTree, localTree, type TreeKey } from "./name-tree.ts";
+import { CLUSTERSET_TREE, federationTree, localTree } from "./name-tree.ts";
+import type { Locality, TreeKey, Zone } from "./world.ts";
 
 /** A live cluster, as zones need it. */
 export interface ZoneCluster {

@@ -1,16 +1,19 @@
 import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
-import { socketAddress } from "../../src/access/client.ts";
-import { createViewReader } from "../../src/access/view.ts";
-import { type Answered, createAnswerQuery, type QueryParts } from "../../src/answer/answer-query.ts";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
+import { createViewReader, socketAddress } from "../../src/access/client.ts";
+import {
+  type Answered,
+  createAnswerQuery,
+  QueryCounters,
+  type QueryParts,
+} from "../../src/answer/answer-query.ts";
 import { parseName } from "../../src/dns/name.ts";
 import { LocalZones } from "../../src/forward/local.ts";
 import { Outside, type OutsidePolicy } from "../../src/forward/outside.ts";
 import { createAnswerMessage } from "../../src/hosts/node/listeners/udp.ts";
 import { FetchRequest } from "../../src/http/messages/message.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message-writer.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
 import { optRecord } from "../dns/opt-record.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { addressOf, openStubs, queryFor } from "../forward/fake-upstreams.ts";
@@ -149,7 +152,7 @@ describe("a listener with a query for a name out of zone", () => {
   it("does not deny ancestors of a registered federation", async () => {
     const denial = { ...answerOf(0), outcome: "nxdomain" } as const;
     const kept = { ...denial, outcome: "nodata" } as const;
-    const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
+    const stubs = { registered: new Map([["prod", {}]]), forward: () => undefined, keepAncestor: () => kept };
     for (const outOfZone of ["no-zone", undefined] as const) {
       const { handle } = handlerOf(denial, outOfZone, { stubs });
       expect(await handle(asked, "192.0.2.7", { outsideZones: "nxdomain" }, udp)).toEqual(kept);

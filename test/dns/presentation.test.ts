@@ -1,8 +1,8 @@
 import { encode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readName, readRecord } from "../../src/dns/name.ts";
 import { formatNameAt, formatRdata, MessageError } from "../../src/dns/presentation.ts";
-import { readName, readRecord } from "../../src/dns/wire-reader.ts";
 
 /** The position of the first answer in a message of dns-packet. */
 function answer(record: object) {

@@ -7,12 +7,14 @@ import {
   labelStart,
   labelText,
   nameKey,
+  optionEnd,
   parseName,
   parseZoneName,
   readFoldedName,
+  readName,
+  readRecord,
   startOfZone,
 } from "../../src/dns/name.ts";
-import { optionEnd, readName, readRecord } from "../../src/dns/wire-reader.ts";
 
 const HEADER = new Array<number>(12).fill(0);
 const message = (...bytes: number[]) => Uint8Array.from([...HEADER, ...bytes]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
+import { QueryCounters } from "../../src/answer/answer-query.ts";
 import { ServeConfig } from "../../src/config/settings.ts";
 import { metricsSource } from "../../src/http/metrics/metric.ts";
 import { readMetrics } from "../../src/http/metrics/table.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
+import { AccessCounters, QueryCounters } from "../../src/answer/answer-query.ts";
 import { createWorkerMetrics } from "../../src/hosts/node/worker/worker-server.ts";
 import { withNodeMetrics } from "../../src/http/metrics/node-metrics.ts";
 import { readMetrics, secondaryMetrics } from "../../src/http/metrics/table.ts";

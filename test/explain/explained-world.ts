@@ -1,11 +1,11 @@
 import { type ExplainSource, explain } from "../../src/explain/explain.ts";
 import type { Explanation } from "../../src/explain/explanation.ts";
 import { SERVICE_EXPLAINER } from "../../src/explain/service.ts";
-import { LeaseTables } from "../../src/gateway/leases.ts";
 import { readAnswer } from "../../src/http/json.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { Accounts } from "../../src/names/services.ts";
+import { LeaseTables } from "../../src/resolve/record-writer.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import type { ZoneOptions } from "../../src/zone/zone-plan.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { extractSnapshot } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { localityView } from "../../src/zone/frame.ts";
+import { localityView } from "../../src/zone/world.ts";
 import { listedObjects } from "../e2e/coredns/cluster-local/fixture.ts";
 import { localQuestions, localZone } from "../e2e/coredns/cluster-local/questions.ts";
 import { fixtureOf } from "../e2e/coredns/fixture.ts";

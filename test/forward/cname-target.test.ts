@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { LocalZones } from "../../src/forward/local.ts";
 import { appendTarget, Outside, type OutsidePolicy, queryForTarget } from "../../src/forward/outside.ts";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { alias, east } from "../conformance/cases/cluster-local.ts";
 import { compileWorld } from "../resolve/ask.ts";

@@ -7,8 +7,8 @@ import {
   type StubZonesDependencies,
 } from "../../src/forward/stub-zones.ts";
 import type { Upstream, UpstreamAnswer } from "../../src/forward/upstream.ts";
-import { ownCount } from "../../src/limits/shared.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
+import { ownCount } from "../../src/limits/counters.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
 
 /** What a fake name server does with a query. */
 export type Handler = (query: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseAddressRange } from "../../src/dns/address.ts";
 import { LocalZones } from "../../src/forward/local.ts";
 import { Outside, type OutsideDependencies, type OutsidePolicy } from "../../src/forward/outside.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
 import { optRecord } from "../dns/opt-record.ts";
 import { atOnce, extendedErrors, fakeForwarder, withEdns } from "./fake-forwarder.ts";
 import { addressOf, decoded, optOf, patched, queryFor } from "./fake-upstreams.ts";

@@ -1,7 +1,7 @@
 import type { Packet } from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { TooManyFederations } from "../../src/forward/stub-zones.ts";
-import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
+import { readSourceCluster, withSourceCluster } from "../../src/resolve/query.ts";
 import { optRecord } from "../dns/opt-record.ts";
 import { followedClock, soaRecord, withEdns } from "./fake-forwarder.ts";
 import {
@@ -299,7 +299,7 @@ describe("registrations", () => {
     expect(closed).toEqual(["one"]);
     expect(await stubs.remove("fed")).toBe(true);
     expect(await stubs.remove("fed")).toBe(false);
-    expect([kept, stubs.size, closed]).toEqual([[], 0, ["one", "two"]]);
+    expect([kept, stubs.registered.size, closed]).toEqual([[], 0, ["one", "two"]]);
   });
 
   it("are bounded", async () => {
@@ -336,7 +336,7 @@ describe("registrations", () => {
     );
     const registration = { name: "fed", nameservers: ["one"] };
     await expect(stubs.register(registration)).rejects.toThrow("ENOSPC");
-    expect(stubs.size).toBe(0);
+    expect(stubs.registered.size).toBe(0);
     full = false;
     expect(await stubs.register(registration)).toBe(true);
   });

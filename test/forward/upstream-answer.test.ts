@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readName, readRecord } from "../../src/dns/wire-reader.ts";
+import { readName, readRecord } from "../../src/dns/name.ts";
 import { inChainOrder } from "../../src/forward/records.ts";
 import { readUpstreamAnswer, withoutAge } from "../../src/forward/upstream.ts";
 import { optRecord } from "../dns/opt-record.ts";

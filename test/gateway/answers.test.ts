@@ -1,6 +1,6 @@
 import dnsPacket from "dns-packet";
 import { expect, test } from "vitest";
-import { localityView } from "../../src/zone/frame.ts";
+import { localityView } from "../../src/zone/world.ts";
 import { twoClusters } from "../resolve/world.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { FakeClock } from "./fake-clock.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
-import type { ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
+import type { ScopedGateway } from "../../src/gateway/gateway-types.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import type { KeyWorld } from "../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";

@@ -1,11 +1,16 @@
 import type { Gateway } from "../../src/gateway/gateway.ts";
-import type { Acknowledgement, GatewayEvent, Sender } from "../../src/gateway/gateway-types.ts";
+import type {
+  Acknowledgement,
+  GatewayEvent,
+  QueryStages,
+  ScopedGateway,
+  Sender,
+} from "../../src/gateway/gateway-types.ts";
 import type { RequestedTerms } from "../../src/gateway/leases.ts";
 import type { GatewayLimits } from "../../src/gateway/limits.ts";
-import type { QueryStages, ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import type { KeyWorld } from "../../src/names/key-world.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
 import type { SnapshotPatch } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { patchLines, wholeLines } from "../database/pushing.ts";

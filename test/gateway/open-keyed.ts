@@ -1,11 +1,10 @@
 import { Reader } from "../../src/database/reader.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { Gateway, type GatewayParts } from "../../src/gateway/gateway.ts";
+import type { DohGateway, QueryStages } from "../../src/gateway/gateway-types.ts";
 import type { GatewayLimits } from "../../src/gateway/limits.ts";
-import type { DohGateway, QueryStages } from "../../src/gateway/scoped-gateway.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
-import { notReady } from "../../src/resolve/error-responses.ts";
-import { resolve } from "../../src/resolve/resolve.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
+import { notReady, resolve } from "../../src/resolve/resolve.ts";
 import { DEFAULT_LEASE, DEFAULT_LIMITS } from "../config/default-limits.ts";
 import { DRIVERS } from "../database/databases.ts";
 

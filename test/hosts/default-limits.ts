@@ -1,9 +1,7 @@
 import type { ServerLimits } from "../../src/config/limits.ts";
 import { ServeConfig } from "../../src/config/settings.ts";
 import type { ServerProtection } from "../../src/hosts/node/server/connections.ts";
-import { ConnectionErrors, LimitCounters } from "../../src/limits/counters.ts";
-import { RequestsInFlight } from "../../src/limits/load.ts";
-import { ownCount } from "../../src/limits/shared.ts";
+import { ConnectionErrors, LimitCounters, ownCount, RequestsInFlight } from "../../src/limits/counters.ts";
 
 /** The limits of a server without a config file. */
 export const DEFAULT_SERVER_LIMITS: ServerLimits = ServeConfig.parse({}).limits;

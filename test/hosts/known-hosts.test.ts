@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { get } from "node:https";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { isLocalHost } from "../../src/http/messages/fields.ts";
+import { isLocalHost } from "../../src/http/messages/message.ts";
 import { Gateways, type Sent, send } from "./gateways.ts";
 
 const gateways = new Gateways();

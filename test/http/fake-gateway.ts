@@ -1,9 +1,8 @@
 import { decode, encode, type Packet } from "dns-packet";
-import { readName } from "../../src/dns/wire-reader.ts";
-import type { ClusterStatus, ServingStatus } from "../../src/gateway/gateway-types.ts";
-import type { DohGateway } from "../../src/gateway/scoped-gateway.ts";
+import { readName } from "../../src/dns/name.ts";
+import type { ClusterStatus, DohGateway, ServingStatus } from "../../src/gateway/gateway-types.ts";
 import type { Objections } from "../../src/names/services.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 
 /** The time at which the fake gateway lives, Unix milliseconds. */

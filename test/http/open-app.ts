@@ -1,11 +1,11 @@
 import { createAdmit, knownKinds, type RuleCredentials } from "../../src/access/admission.ts";
 import { type Client, socketAddress } from "../../src/access/client.ts";
 import { type AccessRules, createAccessRules } from "../../src/access/rule.ts";
-import { AccessCounters, QueryCounters } from "../../src/answer/query-counters.ts";
+import { AccessCounters, QueryCounters } from "../../src/answer/answer-query.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
 import type { AuditParts } from "../../src/http/audit.ts";
 import type { RuleParts } from "../../src/http/doh/rule-answers.ts";
-import { type AllowedOrigins, NO_ORIGIN } from "../../src/http/messages/fields.ts";
+import { type AllowedOrigins, NO_ORIGIN } from "../../src/http/messages/message.ts";
 import { createPushRoutes } from "../../src/http/push/pushing.ts";
 import type { PathPolicies } from "../../src/http/route-table.ts";
 import { createStubRoutes } from "../../src/http/stubs.ts";

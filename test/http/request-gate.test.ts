@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type Client, createClientAddress } from "../../src/access/client.ts";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
+import { QueryCounters } from "../../src/answer/answer-query.ts";
+import { createRequestGate } from "../../src/http/app.ts";
 import { FetchRequest } from "../../src/http/messages/message.ts";
-import { createRequestGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
 import { type OpenAppParts, openApp } from "./open-app.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseAddressRanges } from "../../src/dns/address.ts";
-import { ClientRate, TokenBuckets } from "../../src/limits/client-rate.ts";
-import { ClientNetworks } from "../../src/limits/client-table.ts";
+import { ClientNetworks, ClientRate, TokenBuckets } from "../../src/limits/client-rate.ts";
 
 describe("token buckets", () => {
   it("are forgotten if there are too many, the least recently used first", () => {

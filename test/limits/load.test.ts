@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { anyLoad, LoopDelay, RequestsInFlight } from "../../src/limits/load.ts";
-import { SharedCounts } from "../../src/limits/shared.ts";
+import { anyLoad, LoopDelay, RequestsInFlight, SharedCounts } from "../../src/limits/counters.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatName, parseName } from "../../src/dns/name.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
-import { notReady } from "../../src/resolve/error-responses.ts";
-import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
+import { notReady, type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import { alias, clusterLocalTable, local } from "../conformance/cases/cluster-local.ts";
 import { compileTable } from "../conformance/compiled-table.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { answerTruncated, fitAnswer } from "../../src/resolve/error-responses.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message-writer.ts";
-import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
+import { answerTruncated, fitAnswer, type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import { clusterLocalTable } from "../conformance/cases/cluster-local.ts";
 import { compileTable } from "../conformance/compiled-table.ts";
 import { endpoints, exported, port, snapshot } from "../merge/fixtures.ts";

@@ -1,8 +1,7 @@
 import { decode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readQuery } from "../../src/resolve/query.ts";
-import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
+import { readQuery, readSourceCluster, withSourceCluster } from "../../src/resolve/query.ts";
 import { optRecord } from "../dns/opt-record.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
 import { encodeQuery } from "./ask.ts";

@@ -4,7 +4,7 @@ import type { KeyWorld } from "../../src/names/key-world.ts";
 import { keysOf, listRecords } from "../../src/names/listing.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import type { Endpoint } from "../../src/snapshot/schema.ts";
-import { type Locality, localityView } from "../../src/zone/frame.ts";
+import { type Locality, localityView } from "../../src/zone/world.ts";
 import { alias, clusterLocalTable, east, local } from "../conformance/cases/cluster-local.ts";
 import { clustersetTable } from "../conformance/cases/clusterset.ts";
 import { federations, federationTable, foo } from "../conformance/cases/federation.ts";

@@ -1,8 +1,7 @@
 import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
-import { notReady } from "../../src/resolve/error-responses.ts";
 import { HTTPS, streamTransport, udpTransport } from "../../src/resolve/message-writer.ts";
-import { resolve } from "../../src/resolve/resolve.ts";
+import { notReady, resolve } from "../../src/resolve/resolve.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld, echoedName, encodeQuery, leasesUntil } from "./ask.ts";
 import { twoClusters } from "./world.ts";

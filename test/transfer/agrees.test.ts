@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
 import { type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { listRecords } from "../../src/names/listing.ts";
-import type { Answer } from "../../src/resolve/answer.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
 import { Secondary } from "../../src/transfer/secondary.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { QueryCounters } from "../../src/answer/query-counters.ts";
+import { QueryCounters } from "../../src/answer/answer-query.ts";
 import { metricsSource } from "../../src/http/metrics/metric.ts";
 import { readMetrics } from "../../src/http/metrics/table.ts";
 import type { TransferState } from "../../src/transfer/transfer-state.ts";

@@ -1,22 +1,21 @@
 import { decode } from "dns-packet";
 import { Hono } from "hono";
 import { Reader } from "../../src/database/reader.ts";
+import type { QueryStages } from "../../src/gateway/gateway-types.ts";
 import type { NameSettings } from "../../src/gateway/keyed-scope.ts";
-import type { QueryStages } from "../../src/gateway/scoped-gateway.ts";
 import { TRANSFER } from "../../src/http/route-table.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../src/http/transfer.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
-import { notReady } from "../../src/resolve/error-responses.ts";
-import { resolve } from "../../src/resolve/resolve.ts";
+import { notReady, resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
 import type { PartKind } from "../../src/transfer/part-forms.ts";
 import { Primary, type ScopeTransfer } from "../../src/transfer/primary.ts";
 import { DEFAULT_REFRESH_POLICY, type RefreshPolicy } from "../../src/transfer/refresh-schedule.ts";
 import { Secondary, type SecondaryOptions } from "../../src/transfer/secondary.ts";
-import type { TransferEvent } from "../../src/transfer/transfer-state.ts";
 import {
   parseTransferState,
+  type TransferEvent,
   type TransferSource,
   type TransferState,
 } from "../../src/transfer/transfer-state.ts";

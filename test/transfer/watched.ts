@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { LeaseTables } from "../../src/gateway/leases.ts";
 import type { DatabaseEntries } from "../../src/names/database-entries.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
+import { LeaseTables } from "../../src/resolve/record-writer.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import { REAL_QUERIES } from "../gateway/open-keyed.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";

@@ -136,7 +136,7 @@ export async function checkConfigFiles(config: ServeConfig): Promise<string> {
  * @throws {UsageError} if two snapshots are of one cluster, `view` or a grant names an unknown cluster, or a
  * zone cannot be served
  */
-export function checkSnapshots(
+function checkSnapshots(
   snapshots: readonly ClusterSnapshot[],
   grants: readonly Grant[],
   selection: ZoneSelection,

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { UsageError } from "../../config/values.ts";
 import { readAtMost } from "../../dns/bounded-body.ts";
-import { JSON_TYPE } from "../../http/messages/fields.ts";
+import { JSON_TYPE } from "../../http/messages/message.ts";
 import { nextStep, openDispatcher } from "../../outgoing/dispatcher.ts";
 import { explainCertificate } from "../../worker/gateway-error.ts";
 import { readToken } from "../node/files.ts";

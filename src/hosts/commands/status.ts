@@ -1,4 +1,4 @@
-import { JSON_TYPE } from "../../http/messages/fields.ts";
+import { JSON_TYPE } from "../../http/messages/message.ts";
 import type { StatusReport } from "../../http/metrics/status.ts";
 import { counted } from "../../http/pages/page.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";

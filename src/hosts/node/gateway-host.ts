@@ -19,8 +19,8 @@ import { allocateLimits, Closers, openLimits, openParts, startRefreshers } from 
 import { openReplica } from "./gateway/replica.ts";
 import type { ListeningPlace } from "./listeners/listeners.ts";
 import { type Logger, logTo, nodeClock, openAuditSink, processFacts } from "./process.ts";
-import type { FetchHandler } from "./server/answer-request.ts";
 import { type StartServer, startNodeServer } from "./server/node-server.ts";
+import type { FetchHandler } from "./server/requests.ts";
 import { threadCount } from "./threads/thread-count.ts";
 import { startThreads } from "./threads/thread-pool.ts";
 import { ThreadSharing } from "./threads/thread-sharing.ts";

@@ -1,28 +1,34 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
-import { jsonRoute, type QueryRoute } from "../json.ts";
+import { explainRoute } from "../explain.ts";
+import { jsonRoute, type QueryRoute, READING_METHODS, readingRoute } from "../json.ts";
 import { OTHER_STATUS } from "../messages/codes.ts";
 import {
   ANY_ORIGIN,
   acceptQuality,
+  base64urlLength,
   crossOriginHeaders,
   DNS_MESSAGE,
+  decodeBase64url,
   essence,
+  type HttpRequest,
+  type HttpResponse,
+  originsOf,
   preflight,
-} from "../messages/fields.ts";
-import type { HttpRequest, HttpResponse } from "../messages/message.ts";
+  rawParameter,
+} from "../messages/message.ts";
+import { dnsPaths, type EndpointAt, formOf, type PathPolicies } from "../route-table.ts";
 import {
   cacheControl,
-  originsOfAnswer,
   type RuleAnswers,
   rejectMethod,
   rejectUnanswered,
+  type SharedParts,
   varyByCredential,
 } from "./rule-answers.ts";
-import { base64urlLength, decodeBase64url, rawParameter } from "./url.ts";
 
 /** The methods of a DNS resource. */
-export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
+const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
 /** The parts of the DNS route. */
 interface DnsRouteParts {
@@ -35,7 +41,7 @@ interface DnsRouteParts {
  * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and
  * no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
-export function createDnsRoute(parts: DnsRouteParts): QueryRoute {
+function createDnsRoute(parts: DnsRouteParts): QueryRoute {
   const { queryBytes, limits } = parts;
   const longestParameter = base64urlLength(queryBytes) + 2;
   const decoded = new Uint8Array(queryBytes + 3);
@@ -49,7 +55,8 @@ export function createDnsRoute(parts: DnsRouteParts): QueryRoute {
     if (typeof answered === "string" || answered.retryAfter !== undefined)
       return rejectUnanswered(reject, request, answered);
     const { bytes } = answered.answer;
-    const allowed = originsOfAnswer(origins, answered);
+    // If the client's address decides whether names are forwarded, `*` does not count for forwarded answers.
+    const allowed = originsOf(origins, answered.isByAddress !== true);
     const kept = fieldsOf(answered, allowed === "*");
     if (allowed === "*" || allowed.length === 0) return { status: 200, headers: kept, body: bytes };
     const headers: Record<string, string> = { ...kept, ...crossOriginHeaders(request, allowed) };
@@ -208,5 +215,63 @@ export function keptFields() {
     });
     kept.set(key, fields);
     return fields;
+  };
+}
+
+/** The DNS resource or JSON form of a path. */
+export interface DnsPath {
+  /** The Allow field. */
+  readonly methods: string;
+  answer(request: HttpRequest, answers: RuleAnswers): HttpResponse | Promise<HttpResponse>;
+}
+
+/** The parts of the paths. */
+export interface DnsPathsParts extends Pick<SharedParts, "counters"> {
+  /** The answers to names out of zone, by path. */
+  readonly policies: PathPolicies;
+  /** The longest accepted DNS query in bytes. */
+  readonly queryBytes: number;
+}
+
+/** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */
+export function createDnsPaths({ policies, queryBytes, counters }: DnsPathsParts, endpointAt: EndpointAt) {
+  const forms = {
+    "dns-query": {
+      methods: DNS_METHODS,
+      route: createDnsRoute({ queryBytes, limits: counters.limits }),
+    },
+    resolve: { methods: READING_METHODS, route: readingRoute(jsonRoute) },
+    explain: { methods: READING_METHODS, route: readingRoute(explainRoute) },
+  };
+  const pathOf = ({ methods, route }: { methods: string; route: QueryRoute }, place: string): DnsPath => {
+    const endpoint = endpointAt(place);
+    return { methods, answer: (request, answers) => route(request, answers, endpoint) };
+  };
+  /** By path, without those of clusters. */
+  const plain = new Map([
+    ...dnsPaths(policies).map((path) => [path, pathOf(forms["dns-query"], path)] as const),
+    ["/resolve", pathOf(forms.resolve, "/resolve")],
+    ["/explain", pathOf(forms.explain, "/resolve")],
+  ]);
+  const ofCluster = (path: string): DnsPath | undefined => {
+    const { form, cluster } = formOf(path) ?? {};
+    if (form === undefined || cluster === undefined) return undefined;
+    const { methods, route } = forms[form];
+    return {
+      methods,
+      answer: (request, answers) =>
+        answers.gateway.hasCluster(cluster)
+          ? route(request, answers, endpointAt("/clusters", cluster))
+          : answers.reject(
+              request,
+              "NOT_FOUND",
+              "no cluster with this id has pushed to this gateway; /dns-query answers for clients outside the clusters",
+            ),
+    };
+  };
+  return {
+    plain,
+    /** Undefined for other paths. */
+    at: (path: string) => plain.get(path) ?? ofCluster(path),
   };
 }

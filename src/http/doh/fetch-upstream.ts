@@ -1,6 +1,6 @@
 import { readAtMost } from "../../dns/bounded-body.ts";
 import { type Upstream, withoutAge } from "../../forward/upstream.ts";
-import { DNS_MESSAGE, essence } from "../messages/fields.ts";
+import { DNS_MESSAGE, essence } from "../messages/message.ts";
 
 const MOST_ANSWER_BYTES = 65_535;
 

@@ -1,13 +1,17 @@
 import type { KnownKinds } from "../../access/admission.ts";
+import { createViewReader, type ViewSettings } from "../../access/client.ts";
 import { type AccessRule, hidesAnything, seesEverything } from "../../access/rule.ts";
-import { createViewReader, type ViewSettings } from "../../access/view.ts";
-import type { Answered, Unanswered } from "../../answer/answer-query.ts";
-import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../../answer/answer-query.ts";
-import type { DohGateway } from "../../gateway/scoped-gateway.ts";
+import {
+  type Answered,
+  type AnswerQuery,
+  createAnswerQuery,
+  type QueryParts,
+  type Unanswered,
+} from "../../answer/answer-query.ts";
+import type { DohGateway } from "../../gateway/gateway-types.ts";
 import type { Background } from "../../transfer/secondary.ts";
 import { createReject, type Reject } from "../messages/errors.ts";
-import { type AllowedOrigins, originsOf } from "../messages/fields.ts";
-import type { HttpRequest, HttpResponse } from "../messages/message.ts";
+import { type AllowedOrigins, type HttpRequest, type HttpResponse, originsOf } from "../messages/message.ts";
 import type { MetricsSource } from "../metrics/metric.ts";
 import type { Listed, PageSettings } from "../pages/directory.ts";
 import type { EndpointAt } from "../route-table.ts";
@@ -163,14 +167,6 @@ export function describeUnanswered(answered: Unanswered | Pick<Answered, "retryA
 export function cacheControl({ answer, isPrivate }: Pick<Answered, "answer" | "isPrivate">): string {
   if (answer.freshness <= 0) return "no-store";
   return isPrivate ? `private, max-age=${answer.freshness}` : `max-age=${answer.freshness}`;
-}
-
-/** If the client's address decides whether names are forwarded, `*` does not count for forwarded answers. */
-export function originsOfAnswer(
-  origins: AllowedOrigins,
-  { isByAddress }: Pick<Answered, "isByAddress">,
-): AllowedOrigins {
-  return originsOf(origins, isByAddress !== true);
 }
 
 /** The Vary field of an answer that also depends on the Authorization field. */

@@ -1,5 +1,5 @@
 import { ACCESS_STATUS, AccessRejected, type AccessRejection } from "../../access/client.ts";
-import type { QueryCounters } from "../../answer/query-counters.ts";
+import type { QueryCounters } from "../../answer/answer-query.ts";
 import { isDiskFailure } from "../../database/store-error.ts";
 import { GenerationMismatch, SenderGone } from "../../gateway/gateway-types.ts";
 import { OtherInstance } from "../../gateway/leases.ts";
@@ -7,10 +7,17 @@ import { PUSH_REFUSALS, PushRefused } from "../../gateway/limits.ts";
 import type { Limit } from "../../limits/counters.ts";
 import { LinesError } from "../../snapshot/lines/json-syntax.ts";
 import { SnapshotError } from "../../snapshot/parse.ts";
-import { rawParameter } from "../doh/url.ts";
 import { type Code, STATUS } from "./codes.ts";
-import { type AllowedOrigins, crossOriginHeaders, DNS_JSON, JSON_TYPE, namesMediaType } from "./fields.ts";
-import type { HttpRequest, HttpResponse } from "./message.ts";
+import {
+  type AllowedOrigins,
+  crossOriginHeaders,
+  DNS_JSON,
+  type HttpRequest,
+  type HttpResponse,
+  JSON_TYPE,
+  namesMediaType,
+  rawParameter,
+} from "./message.ts";
 
 /** The details of an error beside code and message. */
 interface ApiErrorOptions {

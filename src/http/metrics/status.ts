@@ -101,11 +101,7 @@ export type StatusReport = Written<typeof StatusSchema>;
  * @param objections undefined where they are not known
  * @param now Unix milliseconds by the gateway's clock
  */
-export function statusReport(
-  status: ServingStatus,
-  objections: Objections | undefined,
-  now: number,
-): StatusReport {
+function statusReport(status: ServingStatus, objections: Objections | undefined, now: number): StatusReport {
   return {
     ready: status.ready,
     position: status.position,

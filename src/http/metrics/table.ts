@@ -1,4 +1,4 @@
-import { type AccessCounters, DURATION_BOUNDS, type QueryCounters } from "../../answer/query-counters.ts";
+import { type AccessCounters, DURATION_BOUNDS, type QueryCounters } from "../../answer/answer-query.ts";
 import { EXCHANGE_BOUNDS } from "../../forward/counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { OTHER_STATUS, STATUS } from "../messages/codes.ts";
-import { JSON_TYPE } from "../messages/fields.ts";
+import { JSON_TYPE } from "../messages/message.ts";
 import { APIS, type Api, type Content, type Operation, PATH_PARAMETERS, SCHEMAS } from "./operations.ts";
 
 /** A part of a document. */

@@ -3,7 +3,7 @@ import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { CLUSTER_ID, INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { NONCE_FIELD } from "../../transfer/signature.ts";
 import { TransferStateResponse } from "../../transfer/transfer-state.ts";
-import { DNS_JSON, DNS_MESSAGE, JSON_TYPE } from "../messages/fields.ts";
+import { DNS_JSON, DNS_MESSAGE, JSON_TYPE } from "../messages/message.ts";
 import { LeaseRequest } from "../push/push-messages.ts";
 import { DESCRIPTION, FEDERATION_NAME, FEDERATIONS, PUSH, type RouteOf, TRANSFER } from "../route-table.ts";
 import { StubRequest } from "../stubs.ts";

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { Hono } from "hono/tiny";
 import type { AccessControl, ShownRequest } from "../../access/admission.ts";
 import { bearerToken } from "../../access/secrets.ts";
-import type { AccessCounters } from "../../answer/query-counters.ts";
+import type { AccessCounters } from "../../answer/answer-query.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest } from "../messages/message.ts";
 import { type Page, pageResponse } from "./page.ts";

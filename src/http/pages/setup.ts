@@ -2,17 +2,21 @@ import type { Context } from "hono";
 import { html } from "hono/html";
 import type { PageParts } from "../doh/rule-answers.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
-import { prefersHtml } from "../messages/fields.ts";
-import { FetchRequest } from "../messages/message.ts";
+import { FetchRequest, prefersHtml } from "../messages/message.ts";
 import { COREDNS } from "../setup/coredns.ts";
 import { apple, BROWSERS, COMMAND_LINE } from "../setup/devices.ts";
-import type { ClientSetup, SetupFacts, SetupFile } from "../setup/facts.ts";
-import { PLAIN_TEXT, readSetupFacts, SetupError } from "../setup/facts.ts";
+import {
+  type ClientSetup,
+  PLAIN_TEXT,
+  readSetupFacts,
+  SetupError,
+  type SetupFacts,
+  type SetupFile,
+} from "../setup/facts.ts";
 import { RESOLVERS, systemdResolved } from "../setup/resolvers.ts";
 import { exampleIn } from "./directory.ts";
 import { withSession } from "./login.ts";
-import type { Html, Page } from "./page.ts";
-import { copied, notFoundPage, options } from "./page.ts";
+import { copied, type Html, notFoundPage, options, type Page } from "./page.ts";
 
 type SetupContext = Context<AppEnvironment>;
 

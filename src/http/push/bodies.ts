@@ -5,7 +5,7 @@ import { readJsonLine } from "../../snapshot/lines/json-syntax.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import { ApiError } from "../messages/errors.ts";
-import { essence, JSON_TYPE } from "../messages/fields.ts";
+import { essence, JSON_TYPE } from "../messages/message.ts";
 
 /** Bounds on one body. */
 export interface BodyLimits {

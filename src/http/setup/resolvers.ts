@@ -1,4 +1,4 @@
-import { encodeBase64url } from "../doh/url.ts";
+import { encodeBase64url } from "../messages/message.ts";
 import {
   addressStep,
   type ClientSetup,

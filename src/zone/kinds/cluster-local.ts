@@ -1,8 +1,8 @@
 import { canonicalName, parseName, RecordType } from "../../dns/name.ts";
 import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
-import { RecordSets } from "../record-block.ts";
 import { endsStep, type Steps } from "../steps.ts";
+import { RecordSets } from "../world.ts";
 import {
   endpointLabel,
   isHostLabel,

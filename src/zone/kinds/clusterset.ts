@@ -1,8 +1,8 @@
 import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
-import { RecordSets } from "../record-block.ts";
 import { endsStep, type Steps } from "../steps.ts";
+import { RecordSets } from "../world.ts";
 import {
   clusterIdLabels,
   endpointLabel,

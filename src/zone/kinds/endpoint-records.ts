@@ -1,8 +1,8 @@
 import { formatAddress } from "../../dns/address.ts";
 import { MAX_LABEL_BYTES } from "../../dns/name.ts";
 import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
-import { RecordSets } from "../record-block.ts";
 import { endsStep, type Steps } from "../steps.ts";
+import { RecordSets } from "../world.ts";
 import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
 
 /** An endpoint of a headless service, with the node of its own name. */

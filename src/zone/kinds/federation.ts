@@ -1,11 +1,10 @@
 import { parseName, RecordType } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
-import { KEEP_ORDER, RecordSets } from "../record-block.ts";
 import { endsStep, ITEMS_AT_ONCE, type Steps } from "../steps.ts";
+import { KEEP_ORDER, RecordSets } from "../world.ts";
 import type { FederationZone } from "../zone-plan.ts";
 import { clusterIdLabels, endpointLabel, isHostLabel, isObjectLabel } from "./endpoint-records.ts";
-import type { Distances, Origin } from "./tree-scope.ts";
-import { ServiceScope, type TreeScope } from "./tree-scope.ts";
+import { type Distances, type Origin, ServiceScope, type TreeScope } from "./tree-scope.ts";
 
 /**
  * Writes a service's names in a federation zone (federated service discovery):

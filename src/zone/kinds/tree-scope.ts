@@ -2,9 +2,8 @@ import { usableAddress } from "../../dns/address.ts";
 import { MAX_NAME_BYTES } from "../../dns/name.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { compareText } from "../../merge/order.ts";
-import type { Zone } from "../frame.ts";
-import type { NameTree, TreeKey } from "../name-tree.ts";
-import type { RecordSets } from "../record-block.ts";
+import type { NameTree } from "../name-tree.ts";
+import type { RecordSets, TreeKey, Zone } from "../world.ts";
 import type { ZoneCluster } from "../zone-plan.ts";
 
 /** What candidates of one service have in common. */
@@ -46,7 +45,7 @@ export interface ReverseCandidate {
 }
 
 /** Whether two lists have the same texts. */
-export function areSameTexts(one: readonly string[], other: readonly string[]): boolean {
+function areSameTexts(one: readonly string[], other: readonly string[]): boolean {
   return one === other || (one.length === other.length && one.every((text, index) => text === other[index]));
 }
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ClientLocation } from "../../../src/access/client.ts";
-import { createLocationRules, type LocationRule, type View } from "../../../src/access/view.ts";
+import {
+  type ClientLocation,
+  createLocationRules,
+  type LocationRule,
+  type View,
+} from "../../../src/access/client.ts";
 
 const rules: readonly LocationRule[] = [
   { when: { country: ["US"], regionCode: ["TX", "OK"] }, region: "us-south1" },

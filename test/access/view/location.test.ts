@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Client } from "../../../src/access/client.ts";
-import type { LocationSettings } from "../../../src/access/view.ts";
+import type { Client, LocationSettings } from "../../../src/access/client.ts";
 import type { StubZones } from "../../../src/forward/stub-zones.ts";
-import type { Answer } from "../../../src/resolve/answer.ts";
+import type { Answer } from "../../../src/resolve/record-writer.ts";
 import {
   CLIENT_TOKENS,
   type ClientQuery,
@@ -91,7 +90,11 @@ describe("the client's location (docs/how-to/location.md)", () => {
       return { answer: { bytes, outcome: "answer", freshness: 5 }, outcome: "answered" };
     };
     const app = appWith(location, {
-      stubs: { size: 1, forward, keepAncestor: (_: Uint8Array, answer: Answer) => answer },
+      stubs: {
+        registered: new Map([["prod", {}]]),
+        forward,
+        keepAncestor: (_: Uint8Array, answer: Answer) => answer,
+      },
     });
     for (const client of [swiss, american]) {
       const response = await app.fetch(clientRequest(NAME, {}, "GET"), client);

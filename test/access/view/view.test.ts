@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { withSourceCluster } from "../../../src/resolve/source-cluster.ts";
+import { withSourceCluster } from "../../../src/resolve/query.ts";
 import {
   CLIENT_TOKENS,
   type ClientQuery,

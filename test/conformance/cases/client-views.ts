@@ -1,4 +1,4 @@
-import { withSourceCluster } from "../../../src/resolve/source-cluster.ts";
+import { withSourceCluster } from "../../../src/resolve/query.ts";
 import { base64url, query } from "../../http/fake-gateway.ts";
 import { type HttpCase, makeRequest } from "../http-case.ts";
 import { NAME } from "./doh.ts";

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { View } from "../../../src/access/view.ts";
-import type { QueryStages, ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
+import type { View } from "../../../src/access/client.ts";
+import type { QueryStages, ScopedGateway } from "../../../src/gateway/gateway-types.ts";
 import { explainAnswer } from "../../../src/http/explain.ts";
 import { readAnswer } from "../../../src/http/json.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
 import type { KeyWorld } from "../../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
-import { localityView } from "../../../src/zone/frame.ts";
+import { localityView } from "../../../src/zone/world.ts";
 import { DEFAULT_LEASE } from "../../config/default-limits.ts";
 import { listedOf } from "../../http/pages/pages-world.ts";
 import { expectMet } from "../../property-share.ts";

@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { QueryCounters } from "../../../src/answer/answer-query.ts";
 import { listenUdp, ResponseRateLimit } from "../../../src/hosts/node/listeners/udp.ts";
 import { udpTransport } from "../../../src/resolve/message-writer.ts";
 

@@ -2,9 +2,8 @@ import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Connections } from "../../../src/hosts/node/listeners/stream.ts";
 import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
-import { SharedClientCounts } from "../../../src/limits/client-table.ts";
-import { ConnectionErrors, LimitCounters } from "../../../src/limits/counters.ts";
-import { ownCount } from "../../../src/limits/shared.ts";
+import { ConnectionErrors, LimitCounters, ownCount } from "../../../src/limits/counters.ts";
+import { SharedClientCounts } from "../../../src/limits/shared.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { socketFrom } from "./accepted-socket.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
 import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
-import { ownCount, SharedCounts } from "../../../src/limits/shared.ts";
+import { ownCount, SharedCounts } from "../../../src/limits/counters.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import { type AcceptedSocket, socketFrom } from "./accepted-socket.ts";
 

@@ -1,7 +1,7 @@
 import type { ClientHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import type { PathHandlers } from "../../../src/hosts/node/server/answer-request.ts";
+import type { PathHandlers } from "../../../src/hosts/node/server/requests.ts";
 import { ConnectionErrors } from "../../../src/limits/counters.ts";
 import { ownProtection } from "../default-limits.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, getHeaders, PREFACE } from "./http2-frames.ts";

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
 import { readBody } from "../../../src/hosts/node/server/http1.ts";
-import { GatheredBytes } from "../../../src/http2/gathered-bytes.ts";
+import { GatheredBytes } from "../../../src/http2/body.ts";
 
 test("a body of one-byte chunks is not copied once for each chunk", async () => {
   const copied = vi.spyOn(Buffer, "concat");

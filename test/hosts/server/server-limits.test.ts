@@ -3,10 +3,9 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Clients, clientConnections, type ServerLimits, socketNetworks } from "../../../src/config/limits.ts";
-import { ClientRate } from "../../../src/limits/client-rate.ts";
-import { ClientNetworks, SharedClientCounts } from "../../../src/limits/client-table.ts";
-import { type Limit, LimitCounters } from "../../../src/limits/counters.ts";
-import { RequestsInFlight } from "../../../src/limits/load.ts";
+import { ClientNetworks, ClientRate } from "../../../src/limits/client-rate.ts";
+import { type Limit, LimitCounters, RequestsInFlight } from "../../../src/limits/counters.ts";
+import { SharedClientCounts } from "../../../src/limits/shared.ts";
 import { until } from "../../until.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Application, NodeRequest } from "../../../src/hosts/node/server/answer-request.ts";
+import type { Application, NodeRequest } from "../../../src/hosts/node/server/requests.ts";
 import { answerHealth } from "../../../src/hosts/node/threads/start-thread.ts";
 import { ThreadSignals } from "../../../src/hosts/node/threads/thread-sharing.ts";
 

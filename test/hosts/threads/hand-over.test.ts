@@ -1,6 +1,6 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { NodeRequest } from "../../../src/hosts/node/server/answer-request.ts";
+import type { NodeRequest } from "../../../src/hosts/node/server/requests.ts";
 import { answerHanded, HandOver } from "../../../src/hosts/node/threads/hand-over.ts";
 import { until } from "../../until.ts";
 

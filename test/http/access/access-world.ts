@@ -1,8 +1,8 @@
 import type { RuleCredentials } from "../../../src/access/admission.ts";
 import type { Client } from "../../../src/access/client.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
-import { AccessCounters, QueryCounters } from "../../../src/answer/query-counters.ts";
-import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
+import { AccessCounters, QueryCounters } from "../../../src/answer/answer-query.ts";
+import type { AllowedOrigins } from "../../../src/http/messages/message.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { ClientRate } from "../../../src/limits/client-rate.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AllowedOrigins } from "../../../src/http/messages/fields.ts";
+import type { AllowedOrigins } from "../../../src/http/messages/message.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { base64url, query } from "../fake-gateway.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { base64urlLength, decodeBase64url } from "../../../src/http/doh/url.ts";
+import { base64urlLength, decodeBase64url } from "../../../src/http/messages/message.ts";
 
 const decode = (text: string): number[] | undefined => {
   const target = new Uint8Array(text.length + 3);

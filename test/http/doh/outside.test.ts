@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { QueryCounters } from "../../../src/answer/answer-query.ts";
 import { parseAddressRanges } from "../../../src/dns/address.ts";
 import { LocalZones } from "../../../src/forward/local.ts";
 import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";

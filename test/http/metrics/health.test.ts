@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { QueryCounters } from "../../../src/answer/answer-query.ts";
 import type { AppEnvironment } from "../../../src/http/messages/environment.ts";
 import { metricsSource } from "../../../src/http/metrics/metric.ts";
 import { readMetrics } from "../../../src/http/metrics/table.ts";

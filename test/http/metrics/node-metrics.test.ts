@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { QueryCounters } from "../../../src/answer/answer-query.ts";
 import {
   countersOf,
   formatMetrics,

@@ -1,6 +1,6 @@
 import { SERVICE_EXPLAINER } from "../../../src/explain/service.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
-import type { ScopedGateway } from "../../../src/gateway/scoped-gateway.ts";
+import type { ScopedGateway } from "../../../src/gateway/gateway-types.ts";
 import { createDirectory, type Listed, type PageSettings } from "../../../src/http/pages/directory.ts";
 import { Accounts } from "../../../src/names/services.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";

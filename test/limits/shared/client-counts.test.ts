@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ClientSlot, SharedClientCounts } from "../../../src/limits/client-table.ts";
+import { type ClientSlot, SharedClientCounts } from "../../../src/limits/shared.ts";
 
 function threads(count: number, clients = 100) {
   const memory = SharedClientCounts.allocate(clients, count);

@@ -1,13 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import { type AccessControl, createAdmit, knownKinds } from "../../../access/admission.ts";
-import {
-  type CertificateIdentity,
-  type Client,
-  createClientAddress,
-  fitsCertificate,
-} from "../../../access/client.ts";
+import { type CertificateIdentity, createClientAddress, fitsCertificate } from "../../../access/client.ts";
 import { CredentialMemory } from "../../../access/memory.ts";
 import { createAccessRules } from "../../../access/rule.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
@@ -18,7 +11,7 @@ import type { ServeConfig } from "../../../config/settings.ts";
 import { canonical, UsageError } from "../../../config/values.ts";
 import { readText, readTokens, type WatchedFiles, watchTransferKey } from "../files.ts";
 import type { Logger } from "../process.ts";
-import { type Issuers, identityOf, loadAuthority, loadPushAuthority, openIssuers } from "./node-authority.ts";
+import { type Issuers, loadAuthority, loadPushAuthority, openIssuers } from "./node-authority.ts";
 
 /**
  * Admission on Node, whose files may change while the gateway runs.
@@ -32,7 +25,16 @@ export async function loadAdmission(
   const clientAddress = createClientAddress(clients);
   const rules = createAccessRules(publicScope(access), access.rules);
   const rulesNow = await files.watchEach(access.rules, readFilesOf);
-  const current = await files.watch(
+  const unchanging = {
+    rules,
+    clientAddress,
+    /** Whether an access rule names a certificate: then its holder may query, and nothing else. */
+    isOfRule: (identity: CertificateIdentity) =>
+      access.rules.some(({ certificates = [] }) =>
+        certificates.some((pattern) => fitsCertificate(pattern, identity)),
+      ),
+  };
+  const control = await files.watch(
     // With other keys of an issuer, tokens that the old ones verified are not remembered.
     async () => ({ held: rulesNow(), keys: issuers.current() }),
     ({ held }) => {
@@ -46,22 +48,11 @@ export async function loadAdmission(
         sha256: (bytes) => createHash("sha256").update(bytes).digest(),
         memory: new CredentialMemory(),
       });
-      return { admit, kinds: knownKinds(credentials) };
+      // The same object: whoever has it admits by what the files hold now.
+      return Object.assign(unchanging, { admit, kinds: knownKinds(credentials) });
     },
   );
-  return {
-    rules,
-    clientAddress,
-    admit: (request) => current().admit(request),
-    get kinds() {
-      return current().kinds;
-    },
-    /** Whether an access rule names a certificate: then its holder may query, and nothing else. */
-    isOfRule: (identity: CertificateIdentity) =>
-      access.rules.some(({ certificates = [] }) =>
-        certificates.some((pattern) => fitsCertificate(pattern, identity)),
-      ),
-  } satisfies AccessControl & { isOfRule(identity: CertificateIdentity): boolean };
+  return control() satisfies AccessControl;
 }
 
 /** A rule with the hashes of what its files hold. */
@@ -143,40 +134,4 @@ export async function loadAccess(config: ServeConfig, files: WatchedFiles, logge
     transferKey,
     close: issuers.close,
   };
-}
-
-/** When the client certificate of a connection expires, in Unix milliseconds. */
-const expiries = new WeakMap<object, number>();
-
-/** The client of a request on Node; members are computed when they are read. */
-export class NodeClient implements Client {
-  readonly isOfConnection: boolean;
-  readonly #socket: Socket;
-
-  /** @param isOfConnection whether all requests of the connection have this object */
-  constructor(socket: Socket, isOfConnection = false) {
-    this.#socket = socket;
-    this.isOfConnection = isOfConnection;
-  }
-
-  get address(): string | undefined {
-    return this.#socket.remoteAddress;
-  }
-
-  get certificate(): "none" | "refused" | "verified" {
-    const socket = this.#socket as Partial<TLSSocket>;
-    // Node 20 calls a resumed TLS 1.3 session authorized even if its client never had a certificate.
-    const certificate = socket.getPeerX509Certificate?.();
-    if (certificate === undefined) return "none";
-    // The handshake's verdict is as old as the connection, or as the session that it resumed.
-    const expiry = expiries.get(socket) ?? Date.parse(certificate.validTo);
-    expiries.set(socket, expiry);
-    return socket.authorized === true && Date.now() <= expiry ? "verified" : "refused";
-  }
-
-  get certificateIdentity(): CertificateIdentity | undefined {
-    if (this.certificate !== "verified") return undefined;
-    const certificate = (this.#socket as TLSSocket).getPeerX509Certificate();
-    return certificate === undefined ? undefined : identityOf(certificate);
-  }
 }

@@ -20,16 +20,16 @@ export function createGatewayAddresses(
   tls: TlsSource | undefined,
 ) {
   let places: readonly ListeningPlace[] = [];
-  let designated: DesignatedResolver | undefined;
+  const designation: { resolver: DesignatedResolver | undefined } = { resolver: undefined };
   return {
     /** @param httpsPort the port on which the gateway listens for HTTPS */
     listens(httpsPort: number, all: readonly ListeningPlace[]): void {
       places = all;
       // A listener with a rule answers from another visibility, so it is not shown to other clients.
       const open = all.filter(({ rule }) => rule === undefined);
-      designated = designatedResolver(config.ddr, open, httpsPort);
+      designation.resolver = designatedResolver(config.ddr, open, httpsPort);
     },
-    designated: () => designated,
+    designation,
     /** How the clients of a rule reach the gateway: listeners that answer them the same. */
     of: ({ visibility }: AccessRule): GatewayAddresses => {
       const same = places.filter(({ rule: name }) => {

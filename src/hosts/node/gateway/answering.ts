@@ -1,6 +1,5 @@
-import { socketAddress } from "../../../access/client.ts";
+import { createViewReader, socketAddress } from "../../../access/client.ts";
 import { hidesAnything } from "../../../access/rule.ts";
-import { createViewReader } from "../../../access/view.ts";
 import { createAnswerQuery } from "../../../answer/answer-query.ts";
 import type { Assembly } from "../../../assembly/assemble.ts";
 import { namesInCertificate } from "../../../config/own-names.ts";

@@ -1,12 +1,10 @@
-import { AccessCounters, QueryCounters } from "../../../answer/query-counters.ts";
+import { AccessCounters, QueryCounters } from "../../../answer/answer-query.ts";
 import { exportLimitsOf, grantsOf, isStated } from "../../../config/access.ts";
 import { clientConnections, socketNetworks } from "../../../config/limits.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import type { StubStore } from "../../../forward/stub-zones.ts";
-import { ClientRate } from "../../../limits/client-rate.ts";
-import { ClientNetworks } from "../../../limits/client-table.ts";
-import { ConnectionErrors } from "../../../limits/counters.ts";
-import { anyLoad, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";
+import { ClientNetworks, ClientRate } from "../../../limits/client-rate.ts";
+import { anyLoad, ConnectionErrors, LoopDelay, RequestsInFlight } from "../../../limits/counters.ts";
 import { type SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
 import { loadAccess } from "../access/node-admission.ts";
 import { WatchedFiles } from "../files.ts";
@@ -80,7 +78,7 @@ export async function openParts(config: ServeConfig, origin: PartsOrigin, closer
       isOpenToItsNetwork: !isStated(config.access),
       isInClear,
       upstreams: forwarding.upstreams,
-      designated: addresses.designated,
+      designation: addresses.designation,
     },
     /** For its `generations`: what each cluster may report. */
     rights: { grants: grantsOf(credentials), exportLimits: exportLimitsOf(credentials) },

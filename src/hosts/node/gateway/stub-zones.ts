@@ -7,7 +7,7 @@ import { UsageError } from "../../../config/values.ts";
 import { parseNameserver } from "../../../forward/local.ts";
 import { type StubStore, StubZones } from "../../../forward/stub-zones.ts";
 import { FederationName } from "../../../http/route-table.ts";
-import type { Count } from "../../../limits/shared.ts";
+import type { Count } from "../../../limits/counters.ts";
 import { writeDurably } from "../files.ts";
 import type { Logger } from "../process.ts";
 import type { openConnector } from "../upstreams/configured-upstreams.ts";
@@ -44,7 +44,7 @@ export async function openStubZones(
         );
     },
   });
-  if (stubs.size > 0)
+  if (stubs.registered.size > 0)
     logger.info(
       { event: "federations", names: stubs.list().map(({ name }) => name) },
       "loaded registered federations",

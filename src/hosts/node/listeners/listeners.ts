@@ -1,17 +1,16 @@
-import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { QueryCounters } from "../../../answer/answer-query.ts";
 import { socketNetworks } from "../../../config/limits.ts";
 import type { ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/values.ts";
-import { ClientNetworks } from "../../../limits/client-table.ts";
+import { ClientNetworks } from "../../../limits/client-rate.ts";
 import type { SharedLimits } from "../../../limits/shared.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/message-writer.ts";
 import { asOneListener, type Listener, listenOnAll, type StartListener } from "../listen.ts";
 import type { Logger } from "../process.ts";
 import type { ServerTls } from "../tls.ts";
 import { Connections, listenStream } from "./stream.ts";
-import type { AnswerMessage } from "./udp.ts";
-import { listenUdp, ResponseRateLimit } from "./udp.ts";
+import { type AnswerMessage, listenUdp, ResponseRateLimit } from "./udp.ts";
 
 /** The parts of the listeners. */
 export interface ListenerParts {

@@ -1,11 +1,12 @@
 import type { Socket } from "node:net";
-import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { QueryCounters } from "../../../answer/answer-query.ts";
 import type { Dns } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
-import { GatheredBytes } from "../../../http2/gathered-bytes.ts";
-import type { ClientNetworks, SharedClientCounts } from "../../../limits/client-table.ts";
-import type { Count } from "../../../limits/shared.ts";
-import type { Answer } from "../../../resolve/answer.ts";
+import { GatheredBytes } from "../../../http2/body.ts";
+import type { ClientNetworks } from "../../../limits/client-rate.ts";
+import type { Count } from "../../../limits/counters.ts";
+import type { SharedClientCounts } from "../../../limits/shared.ts";
+import type { Answer } from "../../../resolve/record-writer.ts";
 import type { AnswerMessage } from "./udp.ts";
 
 /** What the listeners of one kind have in common: plain DNS over TCP, or DNS over TLS. */

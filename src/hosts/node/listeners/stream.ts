@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import type { ClientSlot } from "../../../limits/client-table.ts";
+import type { ClientSlot } from "../../../limits/shared.ts";
 import { type Listener, listen, stopServer } from "../listen.ts";
 import {
   ConnectionTable,

@@ -4,14 +4,19 @@ import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import type { ClientRequest } from "../../../access/client.ts";
-import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../../answer/answer-query.ts";
-import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type {
+  Answered,
+  AnswerQuery,
+  Endpoint,
+  QueryCounters,
+  Unanswered,
+} from "../../../answer/answer-query.ts";
 import type { Dns } from "../../../config/listeners.ts";
 import { parseAddressRanges } from "../../../dns/address.ts";
 import { type ClientBuckets, ClientRate, type Rate } from "../../../limits/client-rate.ts";
-import type { Answer } from "../../../resolve/answer.ts";
-import { answerFailure, answerTruncated } from "../../../resolve/error-responses.ts";
 import type { Transport } from "../../../resolve/message-writer.ts";
+import type { Answer } from "../../../resolve/record-writer.ts";
+import { answerFailure, answerTruncated } from "../../../resolve/resolve.ts";
 import { asOneListener, type Listener } from "../listen.ts";
 
 /** The parts of a UDP listener. */

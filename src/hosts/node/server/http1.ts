@@ -2,10 +2,8 @@ import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node
 import type { Socket } from "node:net";
 import { type Readable, Writable } from "node:stream";
 import type { HttpResponse } from "../../../http/messages/message.ts";
-import { GatheredBytes } from "../../../http2/gathered-bytes.ts";
-import { BodyCutOff } from "../../../http2/stream.ts";
-import { NodeClient } from "../access/node-admission.ts";
-import type { NodeRequest } from "./answer-request.ts";
+import { BodyCutOff, GatheredBytes } from "../../../http2/body.ts";
+import { NodeClient, type NodeRequest } from "./requests.ts";
 
 /** A request over HTTP/1.1. */
 export class Http1Request implements NodeRequest {

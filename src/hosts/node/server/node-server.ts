@@ -14,9 +14,13 @@ import type { HttpResponse } from "../../../http/messages/message.ts";
 import type { ConnectionErrors, Limit, LimitCounters } from "../../../limits/counters.ts";
 import { asOneListener, type Listener, listen, listenOnAll, stopServer } from "../listen.ts";
 import { misdirectedFrom, negotiate, type ServerTls, secureContext } from "../tls.ts";
+import { ConnectionGuard, type ServerProtection } from "./connections.ts";
+import { DeclinedUpgrades, Http1Request, PipelinedRequests, readThroughSocket } from "./http1.ts";
 import {
+  type AnsweringParts,
   type Application,
   answerByFetch,
+  answerHttp2,
   answerRequest,
   exceededHeaderLimit,
   type FetchHandler,
@@ -25,11 +29,7 @@ import {
   refusal,
   TOO_LARGE,
   UNMET_EXPECTATION,
-} from "./answer-request.ts";
-import { ConnectionGuard } from "./connection-guard.ts";
-import type { ServerProtection } from "./connections.ts";
-import { DeclinedUpgrades, Http1Request, PipelinedRequests, readThroughSocket } from "./http1.ts";
-import { type AnsweringParts, answerHttp2 } from "./http2.ts";
+} from "./requests.ts";
 
 /** The settings of a server, whatever answers its requests. */
 export interface ServerOptions {
@@ -248,7 +248,7 @@ const HTTPS_REQUIRED = [
  * Handles every error of a server's connections from their start, before other code uses them: an `error`
  * event without a listener ends the process. Counts the connections that Node ends because of a limit.
  */
-export function takeFailures(server: HttpServer, errors: ConnectionErrors, counters: LimitCounters): void {
+function takeFailures(server: HttpServer, errors: ConnectionErrors, counters: LimitCounters): void {
   const { listeners } = errors;
   // A connection arrives again after a declined upgrade.
   const listen = (socket: Socket, listener: (error: Error) => void) =>

@@ -9,7 +9,7 @@ import {
   mayHaveBody,
   targetOf,
   toHttpResponse,
-} from "../server/answer-request.ts";
+} from "../server/requests.ts";
 
 /**
  * Requests that a thread has handed over and the main thread has not begun with, of those that can wait and

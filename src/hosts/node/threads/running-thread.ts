@@ -8,7 +8,7 @@ import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts"
 import { throwUnreadable } from "../database.ts";
 import type { Answering } from "../gateway/answering.ts";
 import { nodeClock } from "../process.ts";
-import type { FetchHandler } from "../server/answer-request.ts";
+import type { FetchHandler } from "../server/requests.ts";
 import type { ServerTls } from "../tls.ts";
 import { answerHanded } from "./hand-over.ts";
 import { spawnThread } from "./spawn-thread.ts";

@@ -8,8 +8,7 @@ import { Reader } from "../../../database/reader.ts";
 import type { ClusterMeta } from "../../../database/schema.ts";
 import type { StubStore } from "../../../forward/stub-zones.ts";
 import { AnsweringState } from "../../../gateway/answering-state.ts";
-import type { Clock } from "../../../gateway/clock.ts";
-import { Turns } from "../../../gateway/clock.ts";
+import { type Clock, Turns } from "../../../gateway/clock.ts";
 import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { readMetrics } from "../../../http/metrics/table.ts";
@@ -17,12 +16,11 @@ import { openForReading } from "../database.ts";
 import { type Answering, startAnswering } from "../gateway/answering.ts";
 import { type Closers, openLimits, openParts, startRefreshers } from "../gateway/parts.ts";
 import { createLogger, nodeClock } from "../process.ts";
-import { type Application, answerByFetch, refusal } from "../server/answer-request.ts";
 import { startNodeServer } from "../server/node-server.ts";
+import { type Application, answerByFetch, refusal } from "../server/requests.ts";
 import { HandOver } from "./hand-over.ts";
 import { measureThread } from "./thread-metrics.ts";
-import type { PostedState, ThreadStart, ThreadState } from "./thread-sharing.ts";
-import { ThreadSignals } from "./thread-sharing.ts";
+import { type PostedState, ThreadSignals, type ThreadStart, type ThreadState } from "./thread-sharing.ts";
 
 /** The main thread stores registrations. */
 const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };

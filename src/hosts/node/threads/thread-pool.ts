@@ -8,7 +8,7 @@ import type { Answering } from "../gateway/answering.ts";
 import { listen, listenFailure } from "../listen.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
 import { nodeClock } from "../process.ts";
-import type { FetchHandler } from "../server/answer-request.ts";
+import type { FetchHandler } from "../server/requests.ts";
 import type { ServerTls } from "../tls.ts";
 import { openThread, type RunningThread, type ThreadParts } from "./running-thread.ts";
 import type { ThreadState } from "./thread-sharing.ts";

@@ -2,7 +2,7 @@ import { isIPv6, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
 import { readAtMost } from "../../../dns/bounded-body.ts";
 import { type Upstream, withoutAge } from "../../../forward/upstream.ts";
-import { DNS_MESSAGE, essence } from "../../../http/messages/fields.ts";
+import { DNS_MESSAGE, essence } from "../../../http/messages/message.ts";
 
 /** The options for one DNS resource. */
 interface DohAccess {

@@ -1,8 +1,15 @@
 import { randomFillSync, randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { connect, isIPv6 } from "node:net";
-import { FOLD, HEADER_BYTES, HeaderFlag, MAX_NAME_BYTES } from "../../../dns/name.ts";
-import { readName, readRecord, readWord } from "../../../dns/wire-reader.ts";
+import {
+  FOLD,
+  HEADER_BYTES,
+  HeaderFlag,
+  MAX_NAME_BYTES,
+  readName,
+  readRecord,
+  readWord,
+} from "../../../dns/name.ts";
 import { readUpstreamAnswer, type Upstream } from "../../../forward/upstream.ts";
 import { MAX_MESSAGE_BYTES } from "../../../resolve/message-writer.ts";
 import { frameMessage, MessageFramer } from "../listeners/stream-connection.ts";

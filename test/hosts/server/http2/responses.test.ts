@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { BodyCutOff } from "../../../../src/http2/body.ts";
 import { HpackDecoder } from "../../../../src/http2/hpack.ts";
 import type { Http2Stream } from "../../../../src/http2/stream.ts";
-import { BodyCutOff } from "../../../../src/http2/stream.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, PREFACE, reset } from "../http2-frames.ts";
 import { answersIn, connect, echo, get, post } from "./connected.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { takeReads } from "../../../../src/http2/frame-reader.ts";
+import { takeReads } from "../../../../src/http2/frames.ts";
 
 const listener = createServer();
 beforeAll(async () => {
