@@ -99,7 +99,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
   const { gateway, rule, views, stubs, outside, clientAddress, counters, clock, sharing = SHARED } = parts;
   /** Ancestors of a registered federation exist and are never denied (RFC 8020). */
   const keepAncestors = (query: Uint8Array, answer: Answer) =>
-    answer.outcome === "nxdomain" && stubs !== undefined ? stubs.keepAncestor(query, answer) : answer;
+    stubs !== undefined && stubs.registered.size > 0 ? stubs.keepAncestor(query, answer) : answer;
 
   return (request, lent, { transport, outsideZones, cluster }) => {
     // The view: that of the access rule, of the endpoint, or of the client's credential.
