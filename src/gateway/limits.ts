@@ -126,26 +126,27 @@ export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease
 }
 
 /**
- * Why a push is not taken although it is well formed: the setting under `limits` whose bound it exceeds; of a
- * snapshot, what it has too many of.
+ * Why a push is not taken although it is well formed: the status of the response, and the setting under
+ * `limits` whose bound it exceeds; of a snapshot, what it has too many of.
  */
 export const PUSH_REFUSALS = {
-  LEASE_OUT_OF_RANGE: { limit: undefined },
-  TOO_MANY_CLUSTERS: { limit: "clusters" },
-  TOO_MANY_NAMESPACES: { limit: "namespaces", what: "namespaces" },
-  TOO_MANY_EXPORTS: { limit: "exports", what: "exports" },
-  TOO_MANY_IMPORTS: { limit: "imports", what: "imports" },
-  TOO_MANY_SERVICES: { limit: "services", what: "services" },
-  TOO_MANY_PODS: { limit: "pods", what: "pods" },
-  TOO_MANY_ENDPOINTS: { limit: "endpoints", what: "endpoints" },
-  TOO_MANY_PORTS: { limit: "ports", what: "ports of services and endpoints" },
-  TOO_MANY_FINDINGS: { limit: "findings", what: "findings" },
+  LEASE_OUT_OF_RANGE: { status: 422, limit: undefined },
+  TOO_MANY_CLUSTERS: { status: 503, limit: "clusters" },
+  TOO_MANY_NAMESPACES: { status: 413, limit: "namespaces", what: "namespaces" },
+  TOO_MANY_EXPORTS: { status: 413, limit: "exports", what: "exports" },
+  TOO_MANY_IMPORTS: { status: 413, limit: "imports", what: "imports" },
+  TOO_MANY_SERVICES: { status: 413, limit: "services", what: "services" },
+  TOO_MANY_PODS: { status: 413, limit: "pods", what: "pods" },
+  TOO_MANY_ENDPOINTS: { status: 413, limit: "endpoints", what: "endpoints" },
+  TOO_MANY_PORTS: { status: 413, limit: "ports", what: "ports of services and endpoints" },
+  TOO_MANY_FINDINGS: { status: 413, limit: "findings", what: "findings" },
   METADATA_TOO_LARGE: {
+    status: 413,
     limit: "metadataCharacters",
     what: "characters of exported labels and annotations",
   },
-  SERVICE_TOO_LARGE: { limit: "endpointsPerService" },
-  SNAPSHOT_TOO_LARGE: { limit: "snapshotCharacters" },
+  SERVICE_TOO_LARGE: { status: 413, limit: "endpointsPerService" },
+  SNAPSHOT_TOO_LARGE: { status: 413, limit: "snapshotCharacters" },
 } as const;
 type PushRefusal = keyof typeof PUSH_REFUSALS;
 

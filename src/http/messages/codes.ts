@@ -1,5 +1,6 @@
 import { ACCESS_STATUS } from "../../access/client.ts";
 import { RULE_STATUS } from "../../access/rule.ts";
+import { PUSH_REFUSALS } from "../../gateway/limits.ts";
 
 /**
  * All codes of errors of the HTTP API, with their statuses. They are stable: docs/how-to/troubleshoot.md and
@@ -7,6 +8,7 @@ import { RULE_STATUS } from "../../access/rule.ts";
  */
 export const STATUS = {
   ...RULE_STATUS,
+  ...statusesOf(PUSH_REFUSALS),
 
   // Of every path.
   METHOD_NOT_ALLOWED: 405,
@@ -46,31 +48,18 @@ export const STATUS = {
   GENERATION_MISMATCH: 409,
   OTHER_INSTANCE: 409,
   LINE_TOO_LONG: 413,
-  METADATA_TOO_LARGE: 413,
-  SERVICE_TOO_LARGE: 413,
-  SNAPSHOT_TOO_LARGE: 413,
-  TOO_MANY_ENDPOINTS: 413,
-  TOO_MANY_EXPORTS: 413,
-  TOO_MANY_FINDINGS: 413,
-  TOO_MANY_IMPORTS: 413,
-  TOO_MANY_NAMESPACES: 413,
-  TOO_MANY_PODS: 413,
-  TOO_MANY_PORTS: 413,
-  TOO_MANY_SERVICES: 413,
   TOO_MANY_VALUES: 413,
   CLUSTER_ID_MISMATCH: 422,
   INVALID_BASE_GENERATION: 422,
   INVALID_INSTANCE: 422,
   INVALID_LEASE: 422,
   INVALID_SNAPSHOT: 422,
-  LEASE_OUT_OF_RANGE: 422,
   UNSUPPORTED_FORMAT: 422,
   TOO_MANY_PUSHES: 429,
   TOO_MUCH_WORK: 429,
   PRIMARY_UNREACHABLE: 502,
   STORE_FAILED: 503,
   STORE_FULL: 503,
-  TOO_MANY_CLUSTERS: 503,
 
   // Of desired states.
   CONTROL_NOT_ALLOWED: 403,
@@ -97,3 +86,8 @@ export const OTHER_STATUS = {
   QUERY_TOO_LONG: 414,
   CERTIFICATE_REFUSED: ACCESS_STATUS.CERTIFICATE_REFUSED,
 } as const;
+
+function statusesOf<Code extends string>(rows: Readonly<Record<Code, { readonly status: number }>>) {
+  const codes = Object.keys(rows) as Code[];
+  return Object.fromEntries(codes.map((code) => [code, rows[code].status])) as Record<Code, number>;
+}
