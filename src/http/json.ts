@@ -15,8 +15,8 @@ import {
 import { formatNameAt, formatRdata, MessageError } from "../dns/presentation.ts";
 import type { Written } from "../explain/schema.ts";
 import type { AnswerOrigin } from "../forward/local.ts";
-import type { ClusterStatus, DohGateway, ServingStatus } from "../gateway/gateway-types.ts";
-import { describeDegradation } from "../snapshot/report.ts";
+import type { DohGateway } from "../gateway/gateway-types.ts";
+import { describeAges, describeStale } from "./cluster-state.ts";
 import {
   cacheControl,
   type RuleAnswers,
@@ -38,7 +38,6 @@ import {
   preflight,
 } from "./messages/message.ts";
 import type { JsonAnswer as AnswerSchema, JsonRecord as RecordSchema } from "./openapi/schemas.ts";
-import { counted, duration, wholeSeconds } from "./pages/page.ts";
 
 /** Answers one request with a query: by a DNS message (RFC 8484 section 4), JSON or an explanation. */
 export type QueryRoute = (
@@ -217,9 +216,6 @@ function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace
   return errors;
 }
 
-/** The most clusters that the comment names; others are summarized. */
-const NAMED_CLUSTERS = 5;
-
 /**
  * Reads an answer, with its view, its source and its age as the comment; undefined where another name server
  * sent an unreadable one.
@@ -240,61 +236,13 @@ export function readAnswered(
 function describeAnswered(answered: Answered, gateway: Pick<DohGateway, "status">, now: number): string {
   const { origin, isForwarded } = answered;
   if (isForwarded) return origin === undefined ? describeForwarded(answered.view) : describeOrigin(origin);
-  const ours = describeFreshness(gateway.status(), answered.view, now);
-  return origin === undefined ? ours : `${ours}; its CNAME target: ${describeOrigin(origin)}`;
-}
-
-/**
- * Describes the view of an answer and the age of its data:
- * `seen from outside; 1 of 2 clusters live; cluster-a last seen 3 s ago; cluster-b silent for 95 s,
- * withdrawn`.
- * For a stale answer that comes first.
- */
-function describeFreshness(status: ServingStatus, view: View, now: number): string {
-  const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
-  const live = clusters.filter((cluster) => cluster.live).length;
-  const parts = [
+  const status = gateway.status();
+  const ours = [
     ...describeStale(status, now),
-    describeView(view),
-    `${live} of ${counted(clusters.length, "cluster")} live`,
-  ];
-  for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
-    parts.push(`${cluster.clusterId} ${describeCluster(cluster, now)}`);
-  }
-  if (clusters.length > NAMED_CLUSTERS) parts.push("the others more recently");
-  return parts.join("; ");
-}
-
-function describeCluster({ live, renewedAt, expiresAt, degraded = [] }: ClusterStatus, now: number): string {
-  const age = wholeSeconds(now - renewedAt);
-  // Without what it concerns: a client need not know the names of files.
-  const reasons = describeDegraded(
-    { degraded: degraded.map(({ reason, since }) => ({ reason, since })) },
-    now,
-  );
-  if (live) return [`last seen ${age} s ago`, ...reasons].join(", ");
-  return expiresAt > now ? `pushed ${age} s ago, not in the answers yet` : `silent for ${age} s, withdrawn`;
-}
-
-/**
- * What keeps a worker from reading all of its cluster, in words: `API server unreachable for 4 min`; empty if
- * nothing does.
- */
-export function describeDegraded({ degraded = [] }: Pick<ClusterStatus, "degraded">, now: number): string[] {
-  return degraded.map((one) => `${describeDegradation(one)} for ${duration(now - one.since)}`);
-}
-
-/**
- * `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not
- * stale.
- */
-export function describeStale({ staleSince, behindSince }: ServingStatus, now: number): string[] {
-  return [
-    ...(staleSince === undefined
-      ? []
-      : [`stale: the primary last answered ${wholeSeconds(now - staleSince)} s ago`]),
-    ...(behindSince === undefined ? [] : [`stale: a change waits for ${wholeSeconds(now - behindSince)} s`]),
-  ];
+    describeView(answered.view),
+    ...describeAges(status, now),
+  ].join("; ");
+  return origin === undefined ? ours : `${ours}; its CNAME target: ${describeOrigin(origin)}`;
 }
 
 /** The same for an answer from a stub zone, whose age only the name server knows. */

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { createGateway, type EmbeddedGateway } from "../../src/embedding/gateway.ts";
 import { statusLines } from "../../src/hosts/commands/status.ts";
-import type { StatusReport } from "../../src/http/metrics/status.ts";
+import type { StatusReport } from "../../src/http/cluster-state.ts";
 import { sha256 } from "../access/authorities.ts";
 import { exporting } from "../merge/fixtures.ts";
 import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { statusLines } from "../../src/hosts/commands/status.ts";
-import type { StatusReport } from "../../src/http/metrics/status.ts";
+import type { StatusReport } from "../../src/http/cluster-state.ts";
 import { secondaryMetrics } from "../../src/http/metrics/table.ts";
 import type { Degradation } from "../../src/snapshot/report.ts";
 import { exporting } from "../merge/fixtures.ts";

@@ -1,5 +1,5 @@
+import type { StatusReport } from "../../http/cluster-state.ts";
 import { JSON_TYPE } from "../../http/messages/message.ts";
-import type { StatusReport } from "../../http/metrics/status.ts";
 import { counted } from "../../http/pages/page.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { printable } from "../node/process.ts";

@@ -1,12 +1,9 @@
 import type { Hono } from "hono";
-import type { Written } from "../../explain/schema.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import type { Objections } from "../../names/services.ts";
-import { describeDegraded, describeStale } from "../json.ts";
+import { describeReadiness, statusReport } from "../cluster-state.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { jsonResponse } from "../messages/errors.ts";
-import type { StatusReport as StatusSchema } from "../openapi/schemas.ts";
-import { someOf, wholeSeconds } from "../pages/page.ts";
 
 const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
 
@@ -27,7 +24,8 @@ export function mountHealthRoutes(
     const answers = c.env?.answers;
     const detailed = answers?.seesEverything === true ? answers : undefined;
     const status = (detailed?.gateway ?? gateway).status();
-    const text = detailed === undefined ? (status.ready ? "ready" : "not ready") : describe(status, clock());
+    const text =
+      detailed === undefined ? (status.ready ? "ready" : "not ready") : describeReadiness(status, clock());
     return new Response(`${text}\n`, { status: status.ready ? 200 : 503, headers: HEADERS });
   });
   app.get("/status", async (c) => {
@@ -47,39 +45,8 @@ export function mountHealthRoutes(
   });
 }
 
-function describe(status: ServingStatus, now: number): string {
-  const counted = describeClusters(status);
-  const { storeTrouble, transferError } = status;
-  const trouble = storeTrouble === undefined ? [] : [storeTrouble.reason];
-  const behind = transferError === undefined ? [] : [`the last transfer failed: ${transferError}`];
-  const said = status.ready
-    ? [`ready: ${counted}`, ...describeStale(status, now), ...behind]
-    : [`not ready: ${whyNotReady(status, counted)}`];
-  return [...said, ...trouble, ...describeNeverSeen(status)].join("; ");
-}
-
-function whyNotReady({ clusters, transferError }: ServingStatus, counted: string): string {
-  if (transferError !== undefined) return `nothing could be taken over from the primary: ${transferError}`;
-  return clusters.length === 0
-    ? "no cluster has pushed a snapshot yet"
-    : `${counted}: every lease has expired`;
-}
-
 /** The number of all services. */
 const ALL = { words: [], view: undefined, offset: 0, most: 0 };
-
-/** The most clusters that the line names. */
-const MOST_NAMED = 5;
-
-function describeClusters({ clusters, neverSeen = [] }: ServingStatus): string {
-  const live = clusters.filter((cluster) => cluster.live).length;
-  return `${live} of ${clusters.length + neverSeen.length} clusters live`;
-}
-
-/** `cluster-c never seen`; empty where every cluster that may push has pushed. */
-function describeNeverSeen({ neverSeen = [] }: ServingStatus): string[] {
-  return neverSeen.length === 0 ? [] : [`${someOf(neverSeen, MOST_NAMED)} never seen`];
-}
 
 /** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {
@@ -89,42 +56,4 @@ export interface StatusSource {
    * does not know them.
    */
   survey?(): Promise<Objections | undefined>;
-}
-
-/** The most entries of a list. */
-export const MOST_LISTED = 100;
-
-/** A gateway as its clients may see it, in JSON: what `/status` returns. */
-export type StatusReport = Written<typeof StatusSchema>;
-
-/**
- * @param objections undefined where they are not known
- * @param now Unix milliseconds by the gateway's clock
- */
-function statusReport(status: ServingStatus, objections: Objections | undefined, now: number): StatusReport {
-  return {
-    ready: status.ready,
-    position: status.position,
-    stateHash: status.position === undefined ? undefined : status.stateHash,
-    stale: describeStale(status, now),
-    services: status.services ?? null,
-    clusters: status.clusters.map(
-      ({ clusterId, live, renewedAt, expiresAt, exports, imports, degraded }) => ({
-        clusterId,
-        live,
-        exports: exports ?? null,
-        imports: imports ?? null,
-        lastSeenSeconds: wholeSeconds(now - renewedAt),
-        expiresInSeconds: live ? wholeSeconds(expiresAt - now) : 0,
-        degraded: describeDegraded({ degraded }, now),
-      }),
-    ),
-    neverSeen: status.neverSeen ?? [],
-    conflicts: listOf(objections?.conflicts),
-    findings: listOf(objections?.findings),
-  };
-}
-
-function listOf<Entry>(entries: readonly Entry[] | undefined) {
-  return entries === undefined ? null : { total: entries.length, entries: entries.slice(0, MOST_LISTED) };
 }

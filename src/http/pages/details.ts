@@ -1,12 +1,13 @@
 import { html } from "hono/html";
 import type { ServiceListing } from "../../names/service-listing.ts";
 import { isObjectLabel } from "../../zone/kinds/endpoint-records.ts";
+import { byNeed, clusterFacts } from "../cluster-state.ts";
 import type { PageParts } from "../doh/rule-answers.ts";
 import type { JsonExplanation } from "../explain.ts";
 import type { HttpRequest } from "../messages/message.ts";
 import type { ClusterExport, ClusterExports, ListRange, Missing } from "./directory.ts";
 import { type ExplainedAnswer, explainedAnswer, propertyTable } from "./explained.ts";
-import { byNeed, clusterFacts, conflictList, findingList, pageOf, pager, partOf } from "./lists.ts";
+import { conflictList, findingList, pageOf, pager, partOf } from "./lists.ts";
 import {
   clusterLink,
   copied,

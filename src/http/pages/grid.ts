@@ -1,8 +1,8 @@
 import { html } from "hono/html";
 import type { HistoryEntry } from "../../database/reader.ts";
-import type { ClusterStatus } from "../../gateway/gateway-types.ts";
 import { nameOf, namespaceOf } from "../../merge/order.ts";
 import type { ServicePart } from "../../names/services.ts";
+import { type ListedCluster, leaseBadge } from "../cluster-state.ts";
 import type { GridRow } from "./directory.ts";
 import {
   clusterLink,
@@ -18,18 +18,10 @@ import {
 /** The most clusters that have a column. */
 const MOST_COLUMNS = 20;
 
-/** A cluster that may push, and never did. */
-export interface UnseenCluster {
-  readonly clusterId: string;
-  readonly neverSeen: true;
-}
-
-type Cluster = ClusterStatus | UnseenCluster;
-
 /** Services × clusters: who exports and imports what, where clusters disagree, and whose lease runs. */
 export function serviceGrid(
   rows: readonly GridRow[],
-  clusters: readonly Cluster[],
+  clusters: readonly ListedCluster[],
   now: number,
   zone: string,
 ): Html {
@@ -74,25 +66,6 @@ function summaryOf({ addresses, addressCount, ports }: GridRow): string {
     addressCount === 0 ? "no address" : someOf(addresses, addresses.length, addressCount),
     ...ports.map(({ name, number }) => `${name.replace(/^_(.*)\._(.*)$/, "$1 ($2)")} ${number}`),
   ].join(" · ");
-}
-
-/**
- * `pushed`: its first push is not in the answers yet. `degraded`: it is live, but its worker cannot read all
- * of it.
- */
-export function leaseState({ live, expiresAt, degraded }: ClusterStatus, now: number) {
-  if (live) return degraded === undefined ? "live" : "degraded";
-  return expiresAt > now ? "pushed" : "expired";
-}
-
-export const LEASE_COLOURS = { live: "good", degraded: "bad", pushed: "", expired: "bad" };
-
-/** A cluster's lease by colour, and in words. */
-function leaseBadge(cluster: Cluster, now: number): Html {
-  if ("neverSeen" in cluster) return html`<span class="badge">never seen</span>`;
-  const state = leaseState(cluster, now);
-  const left = cluster.live ? `, ${duration(cluster.expiresAt - now)}` : "";
-  return html`<span class="badge ${LEASE_COLOURS[state]}">${state}${left}</span>`;
 }
 
 /** By kind of entry: what happened, and whether it is a loss. */

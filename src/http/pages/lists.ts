@@ -1,21 +1,10 @@
 import { html } from "hono/html";
-import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import { byNeed, clusterFacts, type ListedCluster, servingSentence } from "../cluster-state.ts";
 import type { PageParts } from "../doh/rule-answers.ts";
-import { describeDegraded } from "../json.ts";
 import { type ListPart, type ListRange, type Missing, SERVICE_KINDS } from "./directory.ts";
-import { LEASE_COLOURS, leaseState, serviceGrid, type UnseenCluster } from "./grid.ts";
-import {
-  clusterLink,
-  counted,
-  duration,
-  type Html,
-  natural,
-  type Page,
-  refreshed,
-  serviceLink,
-  someOf,
-} from "./page.ts";
+import { serviceGrid } from "./grid.ts";
+import { clusterLink, counted, type Html, type Page, refreshed, serviceLink, someOf } from "./page.ts";
 
 /** Entries on one page. */
 const PAGE_ENTRIES = 50;
@@ -133,84 +122,11 @@ ${page < pages ? html`<a href="${url}page=${page + 1}" rel="next">Next</a>` : ""
 }
 
 /** Clusters with their age. */
-export function clusterList(clusters: readonly (ClusterStatus | UnseenCluster)[], now: number): Html {
+export function clusterList(clusters: readonly ListedCluster[], now: number): Html {
   return html`<ul class="list">${clusters.map(
     (cluster) =>
       html`<li><p class="entry">${clusterLink(cluster.clusterId)}</p>${clusterFacts(cluster, now)}</li>`,
   )}</ul>`;
-}
-
-/** What is known of one cluster. */
-export function clusterFacts(cluster: ClusterStatus | UnseenCluster, now: number): Html {
-  if ("neverSeen" in cluster)
-    return html`<p class="verdict">${NEVER_SEEN}</p>
-<p>It may push, and never did since the gateway started: its names are not answered. Start its worker with <code>clusterset-doh sync --cluster-id ${cluster.clusterId}</code>, or look at the worker’s log.</p>`;
-  const { pushedAt, renewedAt, expiresAt, exports, imports } = cluster;
-  return html`<p class="verdict">${describeState(cluster, now)}</p>
-<dl>
-<dt>Last seen</dt><dd>${duration(now - renewedAt)} ago</dd>
-<dt>Lease</dt><dd>${expiresAt > now ? `${duration(expiresAt - now)} left, unless the worker renews it` : `expired ${duration(now - expiresAt)} ago`}</dd>
-<dt>Snapshot</dt><dd>${duration(now - pushedAt)} old</dd>
-${
-  exports === undefined || imports === undefined
-    ? ""
-    : html`<dt>Reports</dt><dd>${counted(exports, "export")}, ${counted(imports, "import")}</dd>`
-}
-</dl>`;
-}
-
-function describeState(cluster: ClusterStatus, now: number): Html {
-  const state = leaseState(cluster, now);
-  if (state === "degraded")
-    return html`<span class="good">live</span>, <span class="bad">${describeDegraded(cluster, now).join(", ")}</span>`;
-  return html`<span class="${LEASE_COLOURS[state]}">${STATES[state]}</span>`;
-}
-
-const STATES = {
-  live: "live",
-  pushed: "pushed, not in the answers yet",
-  expired: "expired, its names are withdrawn",
-};
-
-const NEVER_SEEN = html`<span class="bad">never seen</span>`;
-
-/**
- * Clusters that were never seen come first, then those with an expired lease, then those with a degraded
- * worker, then those that were last seen longest ago.
- */
-export function byNeed({
-  clusters,
-  neverSeen = [],
-}: ServingStatus): readonly (ClusterStatus | UnseenCluster)[] {
-  const seen = clusters.toSorted(
-    (one, other) =>
-      Number(one.live) - Number(other.live) ||
-      Number(one.degraded === undefined) - Number(other.degraded === undefined) ||
-      one.renewedAt - other.renewedAt ||
-      natural(one.clusterId, other.clusterId),
-  );
-  return [
-    ...neverSeen.toSorted(natural).map((clusterId) => ({ clusterId, neverSeen: true }) as const),
-    ...seen,
-  ];
-}
-
-/** One or two sentences: whether the gateway answers queries, and from which data. */
-export function servingSentence(
-  { ready, clusters, neverSeen = [], staleSince, behindSince, transferError }: ServingStatus,
-  now: number,
-): Html {
-  const live = clusters.filter((cluster) => cluster.live).length;
-  return html`<p>${
-    ready
-      ? html`<span class="good">Answering</span> from ${live} of ${counted(clusters.length + neverSeen.length, "cluster")}.`
-      : clusters.length === 0
-        ? html`<span class="bad">Not answering yet:</span> no cluster has pushed. Start a worker for each cluster with <code>clusterset-doh sync</code>.`
-        : html`<span class="bad">Not answering:</span> every lease has expired. Look at the logs of the workers.`
-  }</p>
-${staleSince === undefined ? "" : html`<p class="note">Stale: the primary last answered ${duration(now - staleSince)} ago.</p>`}
-${behindSince === undefined ? "" : html`<p class="note">Stale: a change waits for ${duration(now - behindSince)}.</p>`}
-${transferError === undefined ? "" : html`<p class="note">The gateway cannot serve the newest state, and serves an older one: ${transferError}</p>`}`;
 }
 
 /** The most clusters of a conflict that are named. */

@@ -1,13 +1,14 @@
 import { html } from "hono/html";
 import { formatReverseName, parseAddress } from "../../dns/address.ts";
 import { ResponseCode } from "../../dns/name.ts";
+import { byNeed, servingSentence } from "../cluster-state.ts";
 import type { PageParts } from "../doh/rule-answers.ts";
 import type { JsonAnswer, JsonRecord } from "../json.ts";
 import { encodeBase64url, type HttpRequest } from "../messages/message.ts";
 import { exampleIn, type ListPart, type Missing } from "./directory.ts";
 import { type ExplainedAnswer, explainedAnswer, explanationView, type PageQuestion } from "./explained.ts";
 import { serviceGrid, timeLine } from "./grid.ts";
-import { byNeed, conflictList, findingList, partOf, searchForm, servingSentence } from "./lists.ts";
+import { conflictList, findingList, partOf, searchForm } from "./lists.ts";
 import { withSession } from "./login.ts";
 import {
   counted,

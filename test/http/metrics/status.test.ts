@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { statusLines } from "../../../src/hosts/commands/status.ts";
-import type { StatusReport } from "../../../src/http/metrics/status.ts";
+import type { StatusReport } from "../../../src/http/cluster-state.ts";
 import { day, exporting, port } from "../../merge/fixtures.ts";
 import { FakeGateway } from "../fake-gateway.ts";
 import { openApp } from "../open-app.ts";
