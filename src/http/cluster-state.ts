@@ -149,7 +149,7 @@ function reportCluster(cluster: ClusterStatus, now: number): StatusReport["clust
   };
 }
 
-/** The line of `/readyz` for clients who see everything: `ready: 1 of 2 clusters live; cluster-c never seen`. */
+/** The line of `/readyz` for clients who see everything: `ready: 1 of 2 clusters live; c never seen`. */
 export function describeReadiness(status: ServingStatus, now: number): string {
   const { clusters, neverSeen = [], storeTrouble, transferError } = status;
   const live = `${liveOf(status)} of ${clusters.length + neverSeen.length} clusters live`;
