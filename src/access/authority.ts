@@ -1,9 +1,10 @@
 import type { Visibility } from "../merge/visibility.ts";
-import type { ClientCertificate, ClusterTokens } from "./client.ts";
 import {
   AccessRejected,
   type CertificateIdentity,
   type CertificatePattern,
+  type ClientCertificate,
+  type ClusterTokens,
   describeCertificate,
   fitsCertificate,
   UNTRUSTED_CERTIFICATE,

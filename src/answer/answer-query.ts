@@ -28,7 +28,7 @@ export interface QueryParts {
   /** Default: answers do not depend on the client. */
   readonly sharing?: AnswerSharing | undefined;
   /** Forwards queries below registered federations to their name servers. Default: no federations. */
-  readonly stubs?: Pick<StubZones, "registered" | "forward" | "keepAncestor"> | undefined;
+  readonly stubs?: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
   /** Answers names out of zone. Default: as the gateway does. */
   readonly outside?: Pick<Outside, "answer" | "isByAddress"> | undefined;
   /** The client's real address, for the limit on forwarding. */
@@ -98,8 +98,7 @@ const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
 export function createAnswerQuery(parts: QueryParts): AnswerQuery {
   const { gateway, rule, views, stubs, outside, clientAddress, counters, clock, sharing = SHARED } = parts;
   /** Ancestors of a registered federation exist and are never denied (RFC 8020). */
-  const keepAncestors = (query: Uint8Array, answer: Answer) =>
-    stubs !== undefined && stubs.registered.size > 0 ? stubs.keepAncestor(query, answer) : answer;
+  const keepAncestors = (query: Uint8Array, answer: Answer) => stubs?.keepAncestor(query, answer) ?? answer;
 
   return (request, lent, { transport, outsideZones, cluster }) => {
     // The view: that of the access rule, of the endpoint, or of the client's credential.
@@ -116,7 +115,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       const isUnknown = fixed !== undefined && !gateway.hasCluster(fixed);
 
       // Below a registered federation: its name servers.
-      if (stubs !== undefined && stubs.registered.size > 0 && !isUnknown) {
+      if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
         const forwarded = stubs.forward(query, view.cluster, transport);
         if (forwarded !== undefined)
           return whenThere(query, forwarded, (message, { answer, outcome }) => {

@@ -99,8 +99,6 @@ export class StubZones {
   /** The zones of federations and the gateway's own. */
   readonly #allZones: readonly ZoneName[];
   readonly #stubs = new Map<string, StubZone>();
-  /** The registered federations by name. */
-  readonly registered: ReadonlyMap<string, unknown> = this.#stubs;
   readonly #waiting: WaitingQueries;
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -118,6 +116,11 @@ export class StubZones {
     for (const registration of await dependencies.store.load())
       stubs.#stubs.set(registration.name, stubs.#connect(registration));
     return stubs;
+  }
+
+  /** The number of registered federations. */
+  get size(): number {
+    return this.#stubs.size;
   }
 
   /** The registrations by name. */
@@ -212,7 +215,7 @@ export class StubZones {
 
   /** Changes NXDOMAIN for an ancestor of registered federations to NODATA (RFC 8020 section 2). */
   keepAncestor(message: Uint8Array, answer: Answer): Answer {
-    if (answer.outcome !== "nxdomain" || this.registered.size === 0) return answer;
+    if (answer.outcome !== "nxdomain" || this.size === 0) return answer;
     const query = readForwardable(message);
     if (query === undefined || !isAboveFederations(this.#zones, query.name)) return answer;
     const bytes = answer.bytes.slice();

@@ -16,8 +16,7 @@ import {
   readWord,
 } from "../dns/name.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
-import type { Query } from "../resolve/query.ts";
-import { ANNOUNCED_PAYLOAD_BYTES } from "../resolve/query.ts";
+import { ANNOUNCED_PAYLOAD_BYTES, type Query } from "../resolve/query.ts";
 
 /** One name server over any transport. The host has the transports. */
 export interface Upstream {

@@ -5,8 +5,7 @@ import type { Applied } from "../database/writer.ts";
 import { compareFindings, namespaceOf } from "../merge/order.ts";
 import { checkVisibility, type Visibility, visibilityKey, withoutView } from "../merge/visibility.ts";
 import { type KeptUnit, LargeKey } from "../names/key-world.ts";
-import type { Leases } from "../resolve/record-writer.ts";
-import { LeaseTables } from "../resolve/record-writer.ts";
+import { type Leases, LeaseTables } from "../resolve/record-writer.ts";
 import { OTHER_INSTANCE } from "../snapshot/report.ts";
 import { atMost, type Clock, Turns, unixTime } from "./clock.ts";
 import {

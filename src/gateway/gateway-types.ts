@@ -3,8 +3,8 @@ import { type StoreError, storeFailure } from "../database/store-error.ts";
 import type { KeyWorld } from "../names/key-world.ts";
 import type { Transport } from "../resolve/message-writer.ts";
 import type { Answer, Leases } from "../resolve/record-writer.ts";
+import type { AnswerContext } from "../resolve/resolve.ts";
 import type { Degradation } from "../snapshot/report.ts";
-import type { World } from "../zone/world.ts";
 import { type Clock, unixTime } from "./clock.ts";
 import type { Survey } from "./survey.ts";
 
@@ -313,16 +313,6 @@ export interface QueryContext {
   readonly view: string | undefined;
   /** How the answer travels. Default: over HTTPS. */
   readonly transport?: Transport | undefined;
-}
-
-/** What a query is answered from. */
-export interface AnswerContext extends QueryContext {
-  readonly world: World;
-  readonly leases: Leases;
-  /** Unix milliseconds. */
-  readonly now: number;
-  /** Whether the answer has to say that something newer may exist that could not be had. */
-  readonly stale: boolean;
 }
 
 /** Answers one DNS message, with the settings of the gateway. Undefined where it is no DNS query at all. */

@@ -29,8 +29,8 @@ interface Postponed {
 }
 
 /**
- * The pushes that arrived and are not in the answers yet. While one waits too long, answers may be out of
- * date.
+ * The pushes that arrived and are not in the answers yet. While one waits too long, or the order of changes
+ * has newer ones, answers may be out of date.
  */
 export class PushBacklog {
   readonly #clock: BacklogClock;

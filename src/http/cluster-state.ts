@@ -6,7 +6,7 @@ import { describeDegradation } from "../snapshot/report.ts";
 import type { StatusReport as StatusSchema } from "./openapi/schemas.ts";
 import { counted, duration, type Html, natural, someOf, wholeSeconds } from "./pages/page.ts";
 
-// What clients are told of the clusters: on pages, in JSON and in lines of text. Times are Unix milliseconds.
+// The states of clusters as pages, JSON and lines of text show them. Times are Unix milliseconds.
 
 /** A cluster that may push, and never did. */
 interface UnseenCluster {

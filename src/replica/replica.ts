@@ -7,8 +7,7 @@ import type { ChangeFollower, OrderParts, SharedOrder } from "../gateway/change-
 import { unixTime } from "../gateway/clock.ts";
 import type { StoreTrouble } from "../gateway/gateway-types.ts";
 import { type ReplicaParts, ReplicatedDatabase, rowSumOf } from "./replicated-database.ts";
-import type { LogEntry, SharedLog } from "./shared-log.ts";
-import { ENTRIES_AT_ONCE, sharedClock } from "./shared-log.ts";
+import { ENTRIES_AT_ONCE, type LogEntry, type SharedLog, sharedClock } from "./shared-log.ts";
 
 /** Milliseconds until a change is decided again whose cluster another gateway changed, at most. */
 const PAUSE = 100;

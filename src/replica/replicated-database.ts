@@ -1,5 +1,4 @@
-import type { Database } from "../database/driver.ts";
-import { sumOf } from "../database/driver.ts";
+import { type Database, sumOf } from "../database/driver.ts";
 import { Reader } from "../database/reader.ts";
 import {
   type ChangedRows,

@@ -63,7 +63,14 @@ export interface ResolveContext extends RecordContext {
   readonly designated?: DesignatedResolver | undefined;
 }
 
-/** What all answers of a gateway have in common. */
+/** What an answer is made from, beside the settings of the gateway. */
+export interface AnswerContext
+  extends Pick<ResolveContext, "world" | "leases" | "view" | "now" | "transport"> {
+  /** Whether the answer has to say that something newer may exist that could not be had. */
+  readonly stale: boolean;
+}
+
+/** The settings of all answers of a gateway. */
 interface ResolverSettings extends Pick<ResolveContext, "outside"> {
   /** Default: there is no designated resolver. */
   readonly designation?: Designation | undefined;
@@ -77,10 +84,7 @@ const address = new Uint8Array(16);
 export function createResolver({ outside, designation }: ResolverSettings) {
   let rotation = 0;
   return {
-    resolve(
-      message: Uint8Array,
-      context: Omit<ResolveContext, keyof ResolverSettings | "rotation">,
-    ): Answer | undefined {
+    resolve(message: Uint8Array, context: AnswerContext): Answer | undefined {
       rotation = (rotation + 1) & MOST_ROTATION;
       const { world, leases, view, now, transport, stale } = context;
       const designated = designation?.resolver;

@@ -11,8 +11,7 @@ import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.
 import type { Mark } from "../names/key-changes.ts";
 import type { ServiceSearch } from "../names/services.ts";
 import type { Transport } from "../resolve/message-writer.ts";
-import type { Answer } from "../resolve/record-writer.ts";
-import { LeaseTables, withoutShortcut } from "../resolve/record-writer.ts";
+import { type Answer, LeaseTables, withoutShortcut } from "../resolve/record-writer.ts";
 import { sleep, within } from "./http-source.ts";
 import { PartCache, type PartMemory } from "./part-cache.ts";
 import { PartFetcher } from "./part-fetcher.ts";

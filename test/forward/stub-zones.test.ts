@@ -299,7 +299,7 @@ describe("registrations", () => {
     expect(closed).toEqual(["one"]);
     expect(await stubs.remove("fed")).toBe(true);
     expect(await stubs.remove("fed")).toBe(false);
-    expect([kept, stubs.registered.size, closed]).toEqual([[], 0, ["one", "two"]]);
+    expect([kept, stubs.size, closed]).toEqual([[], 0, ["one", "two"]]);
   });
 
   it("are bounded", async () => {
@@ -336,7 +336,7 @@ describe("registrations", () => {
     );
     const registration = { name: "fed", nameservers: ["one"] };
     await expect(stubs.register(registration)).rejects.toThrow("ENOSPC");
-    expect(stubs.registered.size).toBe(0);
+    expect(stubs.size).toBe(0);
     full = false;
     expect(await stubs.register(registration)).toBe(true);
   });

@@ -1,8 +1,7 @@
 import dnsPacket from "dns-packet";
 import { formatName } from "../../src/dns/name.ts";
 import type { KeyWorld } from "../../src/names/key-world.ts";
-import type { Leases } from "../../src/resolve/record-writer.ts";
-import { LeaseTables } from "../../src/resolve/record-writer.ts";
+import { type Leases, LeaseTables } from "../../src/resolve/record-writer.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import type { ZoneOptions } from "../../src/zone/zone-plan.ts";

@@ -8,7 +8,6 @@ import { PUSH_REFUSALS } from "../../gateway/limits.ts";
  */
 export const STATUS = {
   ...RULE_STATUS,
-  ...statusesOf(PUSH_REFUSALS),
 
   // Of every path.
   METHOD_NOT_ALLOWED: 405,
@@ -40,6 +39,7 @@ export const STATUS = {
   BUSY: 503,
 
   // Of pushes.
+  ...statusesOf(PUSH_REFUSALS),
   CLIENT_GONE: 400,
   END_MISMATCH: 400,
   END_MISSING: 400,

@@ -6,8 +6,13 @@ import {
   SERVICE_NAME_LABEL,
   SOURCE_CLUSTER_LABEL as SOURCE_CLUSTER,
 } from "../../extract/objects.ts";
-import type { DesiredImport, DesiredSlice } from "../../snapshot/desired-line.ts";
-import { isLabelValue, isQualifiedName, servicePortNames } from "../../snapshot/desired-line.ts";
+import {
+  type DesiredImport,
+  type DesiredSlice,
+  isLabelValue,
+  isQualifiedName,
+  servicePortNames,
+} from "../../snapshot/desired-line.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
 import type { NamedSlice } from "./desired.ts";
 

@@ -91,7 +91,7 @@ describe("the client's location (docs/how-to/location.md)", () => {
     };
     const app = appWith(location, {
       stubs: {
-        registered: new Map([["prod", {}]]),
+        size: 1,
         forward,
         keepAncestor: (_: Uint8Array, answer: Answer) => answer,
       },

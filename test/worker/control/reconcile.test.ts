@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { MANAGED_BY_LABEL } from "../../../src/extract/objects.ts";
 import { ApiError } from "../../../src/worker/api-server.ts";
 import { DesiredState } from "../../../src/worker/control/desired.ts";
-import type { ManagedObject } from "../../../src/worker/control/objects.ts";
 import {
   DERIVED_SERVICE,
   derivedServiceName,
   endpointSliceName,
+  type ManagedObject,
 } from "../../../src/worker/control/objects.ts";
 import { reconcileService } from "../../../src/worker/control/reconcile.ts";
 import { desiredImport, desiredSlice, linesOf, stateWith, take } from "./desired-lines.ts";

@@ -5,8 +5,7 @@ import { CredentialMemory } from "../../../access/memory.ts";
 import { createAccessRules } from "../../../access/rule.ts";
 import { isHostToken, isPathToken } from "../../../access/url-tokens.ts";
 import { ruleCredentials } from "../../../assembly/credentials.ts";
-import type { Token } from "../../../config/access.ts";
-import { publicScope, type RuleSettings } from "../../../config/access.ts";
+import { publicScope, type RuleSettings, type Token } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { canonical, UsageError } from "../../../config/values.ts";
 import { readText, readTokens, type WatchedFiles, watchTransferKey } from "../files.ts";
@@ -25,7 +24,7 @@ export async function loadAdmission(
   const clientAddress = createClientAddress(clients);
   const rules = createAccessRules(publicScope(access), access.rules);
   const rulesNow = await files.watchEach(access.rules, readFilesOf);
-  const unchanging = {
+  const control = {
     rules,
     clientAddress,
     /** Whether an access rule names a certificate: then its holder may query, and nothing else. */
@@ -34,7 +33,7 @@ export async function loadAdmission(
         certificates.some((pattern) => fitsCertificate(pattern, identity)),
       ),
   };
-  const control = await files.watch(
+  const current = await files.watch(
     // With other keys of an issuer, tokens that the old ones verified are not remembered.
     async () => ({ held: rulesNow(), keys: issuers.current() }),
     ({ held }) => {
@@ -48,11 +47,11 @@ export async function loadAdmission(
         sha256: (bytes) => createHash("sha256").update(bytes).digest(),
         memory: new CredentialMemory(),
       });
-      // The same object: whoever has it admits by what the files hold now.
-      return Object.assign(unchanging, { admit, kinds: knownKinds(credentials) });
+      // The application keeps this object, so it admits by what the files hold now.
+      return Object.assign(control, { admit, kinds: knownKinds(credentials) });
     },
   );
-  return control() satisfies AccessControl;
+  return current() satisfies AccessControl;
 }
 
 /** A rule with the hashes of what its files hold. */

@@ -44,7 +44,7 @@ export async function openStubZones(
         );
     },
   });
-  if (stubs.registered.size > 0)
+  if (stubs.size > 0)
     logger.info(
       { event: "federations", names: stubs.list().map(({ name }) => name) },
       "loaded registered federations",
