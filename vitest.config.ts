@@ -9,14 +9,6 @@ const ISOLATED: string[] = [
   "test/worker/control/api-writer.test.ts",
   "test/worker/control/leader.test.ts",
   "test/worker/control/events/event-recorder.test.ts",
-  "test/snapshot/sha256.test.ts",
-];
-
-/** The same of end-to-end tests: their mocks show which routes an application has. */
-const ISOLATED_END_TO_END = [
-  "test/e2e/abuse/edge.e2e.test.ts",
-  "test/e2e/abuse/pushes/other-cluster.e2e.test.ts",
-  "test/e2e/abuse/secrets/secrets.e2e.test.ts",
 ];
 
 /** End-to-end tests that measure the memory of a gateway: they run after all others. */
@@ -28,7 +20,6 @@ const MEASURING: string[] = [
 
 /** End-to-end tests that take longest: they begin first, so that none of them runs alone in the end. */
 const LONG: string[] = [
-  "test/e2e/replica/many/outage.e2e.test.ts",
   "test/e2e/edge/worker.e2e.test.ts",
   "test/e2e/container/container.e2e.test.ts",
   "test/e2e/answers/pages.e2e.test.ts",
@@ -87,20 +78,10 @@ export default defineConfig({
           ...e2e,
           name: "e2e",
           include: ["test/**/*.e2e.test.ts"],
-          exclude: [...MEASURING, ...ISOLATED_END_TO_END],
+          exclude: MEASURING,
           env: { E2E_TOOLS: "ci" },
           // API servers go from file to file (test/e2e/servers/kubernetes/api-server.ts).
           isolate: false,
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          ...e2e,
-          name: "e2e-isolated",
-          include: ISOLATED_END_TO_END,
-          env: { E2E_TOOLS: "ci" },
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },

@@ -11,7 +11,6 @@ import { parseName } from "../../src/dns/name.ts";
 import { LocalZones } from "../../src/forward/local.ts";
 import { Outside, type OutsidePolicy } from "../../src/forward/outside.ts";
 import { createAnswerMessage } from "../../src/hosts/node/listeners/udp.ts";
-import { FetchRequest } from "../../src/http/messages/message.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/message-writer.ts";
 import type { Answer } from "../../src/resolve/record-writer.ts";
 import { optRecord } from "../dns/opt-record.ts";
@@ -23,168 +22,114 @@ const asked = query("www.example.com", "TXT", 7);
 const udp = udpTransport(1232);
 const tcp = streamTransport("tcp", 1000);
 
-function answerOf(size: number): Answer {
-  const packet = dnsPacket.encode({
-    type: "response",
-    id: 7,
-    questions: [{ name: "www.example.com", type: "TXT" }],
-    answers: [{ name: "www.example.com", type: "TXT", ttl: 5, data: Array(size).fill("x".repeat(99)) }],
-  });
-  return { bytes: new Uint8Array(packet), outcome: "answer", freshness: 5 };
-}
+/** What every answer query has here. */
+const parts = { rule: "public", clock: () => 0, views: createViewReader({}, () => true) };
 
-/** The settings of a listener. */
-interface Place {
-  readonly view?: string;
-  readonly outsideZones?: OutsidePolicy;
-}
+const late: Answer = {
+  bytes: new Uint8Array(
+    dnsPacket.encode({
+      type: "response",
+      id: 7,
+      questions: [{ name: "www.example.com", type: "TXT" }],
+      answers: [{ name: "www.example.com", type: "TXT", ttl: 5, data: "x" }],
+    }),
+  ),
+  outcome: "answer",
+  freshness: 5,
+};
 
-interface Planted {
-  readonly stubs?: QueryParts["stubs"];
-  /** Whether the answer is synchronous. */
-  readonly isCached?: boolean;
-  /** Whether upstreams are for clients with some addresses. */
-  readonly isByAddress?: boolean;
-}
-
-function handlerOf(late: Answer, outOfZone: Answer["outOfZone"], planted: Planted = {}) {
-  const { stubs, isCached = false } = planted;
+/** A listener whose gateway refuses, and what asks for names out of zone answers. */
+function handlerOf(
+  outOfZone: Answer["outOfZone"],
+  {
+    answer = late,
+    stubs,
+    isCached = false,
+  }: { answer?: Answer; stubs?: QueryParts["stubs"]; isCached?: boolean } = {},
+) {
+  const reason = outOfZone && { outOfZone };
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
   const answerQuery = createAnswerQuery({
-    rule: "public",
+    ...parts,
     gateway: {
-      answer: () => ({
-        bytes: new Uint8Array(12),
-        outcome: "refused",
-        freshness: 0,
-        ...(outOfZone !== undefined && { outOfZone }),
-      }),
+      answer: () => ({ bytes: new Uint8Array(12), outcome: "refused", freshness: 0, ...reason }),
       hasCluster: (clusterId) => clusterId === "cluster-a",
     },
-    clock: () => 0,
     counters,
-    views: createViewReader({}, () => true),
     stubs,
     outside: {
-      isByAddress: planted.isByAddress === true,
+      isByAddress: false,
       answer: (_message, _given, policy, client) => {
         seen.push(policy, client);
-        const origin = { upstream: "one", ageSeconds: 0, isStale: false };
-        return isCached ? { answer: late, origin } : Promise.resolve({ answer: late, origin });
+        const found = { answer, origin: { upstream: "one", ageSeconds: 0, isStale: false } };
+        return isCached ? found : Promise.resolve(found);
       },
     },
     clientAddress: socketAddress,
   });
-  const handle = (
-    message: Uint8Array,
-    address: string,
-    { view, outsideZones = "refuse" }: Place,
-    transport: Transport,
-  ) =>
-    createAnswerMessage(answerQuery, { transport, cluster: view, outsideZones }, counters, (error) => {
+  const handle = (outsideZones: OutsidePolicy, cluster?: string) =>
+    createAnswerMessage(answerQuery, { transport: udp, cluster, outsideZones }, counters, (error) => {
       throw error;
-    })(message, address);
-  return { handle, seen, counters, answerQuery };
+    })(asked, "192.0.2.7");
+  return { handle, seen, counters };
 }
 
-describe("a query whose answer fails", () => {
-  const failing = (failure: () => ReturnType<typeof answerQuery>) => {
-    const errors: unknown[] = [];
-    const onError = (error: unknown) => void errors.push(error);
-    const endpoint = { transport: udp, outsideZones: "refuse" } as const;
-    const counters = new QueryCounters();
-    return { errors, counters, answer: createAnswerMessage(failure, endpoint, counters, onError) };
-  };
-  const { answerQuery } = handlerOf(answerOf(1), undefined);
-  const bug = new Error("a bug");
+const bug = new Error("a bug");
+const fail = (): never => {
+  throw bug;
+};
 
-  it.each([
-    [
-      "at once",
-      () => {
-        throw bug;
-      },
-    ],
-    ["later", () => Promise.reject(bug)],
-  ])("%s is SERVFAIL, and reported: a client tries another server", async (_, failure) => {
-    const { errors, counters, answer } = failing(failure);
-    const answered = await answer(asked, "192.0.2.1");
-    expect(dnsPacket.decode(Buffer.from(answered!.bytes))).toMatchObject({ id: 7, rcode: "SERVFAIL" });
-    expect(errors).toEqual([bug]);
-    expect([...counters.queries()]).toMatchObject([{ outcome: "servfail", transport: "udp", count: 1 }]);
-    expect(await answer(Uint8Array.of(1), "192.0.2.1")).toBeUndefined();
-  });
+it.each([
+  ["at once", fail],
+  ["later", async () => fail()],
+])("a query that fails %s is SERVFAIL, and reported: a client tries another server", async (_, failure) => {
+  const errors: unknown[] = [];
+  const counters = new QueryCounters();
+  const endpoint = { transport: udp, outsideZones: "refuse" } as const;
+  const answer = createAnswerMessage(failure, endpoint, counters, (error) => void errors.push(error));
+  const answered = await answer(asked, "192.0.2.1");
+  expect(dnsPacket.decode(Buffer.from(answered!.bytes))).toMatchObject({ id: 7, rcode: "SERVFAIL" });
+  expect(errors).toEqual([bug]);
+  expect([...counters.queries()]).toMatchObject([{ outcome: "servfail", transport: "udp", count: 1 }]);
+  expect(await answer(Uint8Array.of(1), "192.0.2.1")).toBeUndefined();
 });
 
-it.each([true, false])(
-  "an upstream's answer is private if only some addresses get it: %s",
-  async (isByAddress) => {
-    const { answerQuery } = handlerOf(answerOf(1), "no-zone", { isByAddress });
-    const request = new FetchRequest(new Request("https://doh.example/dns-query"), { address: "10.0.0.1" });
-    const endpoint = { transport: HTTPS, outsideZones: "forward", cluster: undefined } as const;
-    expect(await answerQuery(request, asked, endpoint)).toMatchObject({ isPrivate: isByAddress });
-  },
-);
-
 describe("a listener with a query for a name out of zone", () => {
-  it.each<[string, OutsidePolicy, OutsidePolicy]>([
-    ["denies it by its policy", "nxdomain", "nxdomain"],
-    ["forwards it by its policy", "forward", "forward"],
-  ])("%s", async (_, outsideZones, policy) => {
-    const late = answerOf(1);
-    const { handle, seen, counters } = handlerOf(late, "no-zone");
-    expect(await handle(asked, "192.0.2.7", { outsideZones }, udp)).toEqual(late);
-    expect(seen).toEqual([policy, "192.0.2.7"]);
-    expect([...counters.queries()]).toMatchObject([
-      { transport: "udp", type: "TXT", outcome: "answer", count: 1 },
-    ]);
-  });
-  it("answers also if its cluster is unknown: names out of zone do not depend on the view", async () => {
-    const late = answerOf(1);
-    for (const view of ["cluster-a", "nobody"]) {
-      const { handle, seen } = handlerOf(late, "no-zone");
-      expect(await handle(asked, "192.0.2.7", { view, outsideZones: "forward" }, udp)).toEqual(late);
-      expect(seen).toHaveLength(2);
-    }
+  it.each<[OutsidePolicy, string?]>([
+    ["nxdomain"],
+    ["forward"],
+    ["forward", "cluster-a"],
+    ["forward", "nobody"],
+  ])("answers by its policy %s, also if its cluster is unknown: %s", async (outsideZones, cluster) => {
+    const { handle, seen, counters } = handlerOf("no-zone");
+    expect(await handle(outsideZones, cluster)).toEqual(late);
+    expect(seen).toEqual([outsideZones, "192.0.2.7"]);
+    const counted = { transport: "udp", type: "TXT", outcome: "answer", count: 1 };
+    expect([...counters.queries()]).toMatchObject([counted]);
   });
 
   it("does not deny ancestors of a registered federation", async () => {
-    const denial = { ...answerOf(0), outcome: "nxdomain" } as const;
-    const kept = { ...denial, outcome: "nodata" } as const;
+    const answer = { ...late, outcome: "nxdomain" } as const;
+    const kept = { ...late, outcome: "nodata" } as const;
     const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
-    for (const outOfZone of ["no-zone", undefined] as const) {
-      const { handle } = handlerOf(denial, outOfZone, { stubs });
-      expect(await handle(asked, "192.0.2.7", { outsideZones: "nxdomain" }, udp)).toEqual(kept);
-    }
+    for (const outOfZone of ["no-zone", undefined] as const)
+      expect(await handlerOf(outOfZone, { answer, stubs }).handle("nxdomain")).toEqual(kept);
   });
 
   it("sends no query to an upstream for a name in its zones", async () => {
-    const { handle, seen } = handlerOf(answerOf(1), undefined);
-    expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toMatchObject({
-      outcome: "refused",
-    });
+    const { handle, seen } = handlerOf(undefined);
+    expect(await handle("forward")).toMatchObject({ outcome: "refused" });
     expect(seen).toEqual([]);
   });
-});
 
-describe("the duration histogram", () => {
-  const countOf = ({ counters }: ReturnType<typeof handlerOf>) =>
-    counters.durations.buckets.reduce((sum, count) => sum + count, 0);
-
-  it.each([HTTPS, udp, tcp, streamTransport("dot", 1000)])(
-    "counts a forwarded answer from the cache, over $name",
-    async (transport) => {
-      const world = handlerOf(answerOf(1), "no-zone", { isCached: true });
-      await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, transport);
-      expect(countOf(world)).toBe(1);
-    },
-  );
-
-  it("does not count an answer that waited for another name server", async () => {
-    const world = handlerOf(answerOf(1), "no-zone");
-    await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
-    expect(countOf(world)).toBe(0);
+  it.each([
+    [true, 1],
+    [false, 0],
+  ])("has its duration in the histogram if the answer was cached: %s", async (isCached, expected) => {
+    const { handle, counters } = handlerOf("no-zone", { isCached });
+    await handle("forward");
+    expect(counters.durations.buckets.reduce((sum, count) => sum + count, 0)).toBe(expected);
   });
 });
 
@@ -197,22 +142,15 @@ describe("an answer to a padded query", () => {
     const { stubs } = await openStubs({ one });
     await stubs.register({ name: "fed", nameservers: ["one"] });
     const localZones = new LocalZones({ own: [], also: [], except: [] });
-    const { forwarder } = fakeForwarder({ one });
     const answerQuery = createAnswerQuery({
-      rule: "public",
+      ...parts,
       gateway: {
-        answer: (message) => ({
-          ...given,
-          bytes: Uint8Array.from(message, (byte, at) => (at === 2 ? byte | 0x80 : byte)),
-          freshness: 0,
-        }),
+        answer: (message) => ({ ...given, bytes: message.slice().with(2, message[2]! | 0x80), freshness: 0 }),
         hasCluster: () => true,
       },
-      clock: () => 0,
       counters: new QueryCounters(),
-      views: createViewReader({}, () => true),
       stubs,
-      outside: new Outside({ given: "refuse", localZones, forwarder }),
+      outside: new Outside({ given: "refuse", localZones, forwarder: fakeForwarder({ one }).forwarder }),
       clientAddress: () => "192.0.2.7",
     });
     const lengthOf = async (transport: Transport, packet: object) => {
@@ -221,10 +159,9 @@ describe("an answer to a padded query", () => {
       const answered = await answerQuery(request as never, message, { transport, outsideZones: "forward" });
       return (answered as Answered).answer.bytes.length;
     };
-    const plain = { additionals: [optRecord()] };
     return async (transport: Transport) => [
       await lengthOf(transport, PADDED),
-      await lengthOf(transport, plain),
+      await lengthOf(transport, { additionals: [optRecord()] }),
     ];
   }
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { createOutOfZone } from "../../src/assembly/out-of-zone.ts";
 import { federationOptions, stubZoneNames } from "../../src/config/federations.ts";
-import { withAlwaysServed } from "../../src/config/own-names.ts";
-import { formatListenAddress, parseListenAddress, UsageError } from "../../src/config/values.ts";
+import { upstreamName } from "../../src/config/forward.ts";
+import { namesInCertificate, ownNames } from "../../src/config/own-names.ts";
+import { formatListenAddress, parseListenAddress } from "../../src/config/values.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { designatedResolver } from "../../src/hosts/node/gateway/addresses.ts";
 import { configFiles } from "./config-files.ts";
 
-const { at, file, complaint } = configFiles();
-
-const PROXIED =
-  "location:\n  source: headers\n  headers: {country: cf-ipcountry}\n  trustedProxies: [10.0.0.1]\n";
+const { at, file, read } = configFiles();
 
 describe("settings", () => {
   it("of threads come from the flag before the file; by default one answers", () => {
@@ -18,10 +18,6 @@ describe("settings", () => {
     expect(readServeConfig({ config }).threads).toBe(4);
     expect(readServeConfig({ config, threads: "1" }).threads).toBe(1);
     expect(readServeConfig({ threads: "0" }).threads).toBe(0);
-    for (const threads of ["257", "1.5", "two", "", "-1"])
-      expect(() => readServeConfig({ threads })).toThrow(
-        `--threads ${JSON.stringify(threads)} must be auto or a number from 0 to 256`,
-      );
   });
 
   it("of federations come from the file and from flags", () => {
@@ -33,293 +29,218 @@ federations:
 stub: { zones: [other.example], upstreams: [{ origin: "https://dns.example:8443", caFile: ca.crt, tokenFile: a.token }] }
 tls: { clientCaFile: clients.crt }
 `);
-    const read = readServeConfig({ config, federation: ["fourth"] });
-    expect(read.federations.map(({ name, zone }) => [name, zone])).toEqual([
-      ["first", "federation"],
-      ["second", "fed.example"],
-      ["third", false],
-      ["fourth", "federation"],
+    const given = readServeConfig({ config, federation: ["fourth"] });
+    expect(given.federations.map(({ name, zone }) => `${name} ${zone}`)).toEqual([
+      "first federation",
+      "second fed.example",
+      "third false",
+      "fourth federation",
     ]);
-    expect(federationOptions(read.federations)[2]).toEqual({ name: "third", domain: "fed.example.com" });
-    expect(stubZoneNames(read.stub, read.federations)).toEqual([
-      "other.example",
-      "federation",
-      "fed.example",
-      "fed.example.com",
-    ]);
-    expect(read.stub.upstreams).toEqual([
-      {
-        origin: "https://dns.example:8443",
-        caFile: at("ca.crt"),
-        tokenFile: at("a.token"),
-      },
-    ]);
-    expect(read.tls).toEqual({ clientCaFile: at("clients.crt") });
-    expect(readServeConfig({ config, clientCaFile: "b", tlsCert: "c", tlsKey: "d" }).tls).toEqual({
-      certificateFile: "c",
-      keyFile: "d",
-      clientCaFile: "b",
-    });
+    expect(federationOptions(given.federations)[2]).toEqual({ name: "third", domain: "fed.example.com" });
+    const stubZones = ["other.example", "federation", "fed.example", "fed.example.com"];
+    expect(stubZoneNames(given.stub, given.federations)).toEqual(stubZones);
+    const files = { caFile: at("ca.crt"), tokenFile: at("a.token") };
+    expect(given.stub.upstreams).toEqual([{ origin: "https://dns.example:8443", ...files }]);
+    expect(given.tls).toEqual({ clientCaFile: at("clients.crt") });
+    const { tls } = readServeConfig({ config, clientCaFile: "b", tlsCert: "c", tlsKey: "d" });
+    expect(tls).toEqual({ certificateFile: "c", keyFile: "d", clientCaFile: "b" });
   });
 
-  it("come from YAML, with paths counted from the file", () => {
+  it("come from YAML, with paths counted from the file; flags overrule them, and zones and tokens add up", () => {
     const config = file(`
 listen: ":443"
 access: { public: true }
 stateDirectory: state
-zones: [clusterset.example.org, clusterset.local]
+zones: [clusterset.example.org, clusterset.LOCAL.]
 tls: { certificateFile: tls.crt, keyFile: /etc/tls.key }
-push:
-  credentials:
-    - { clusterId: cluster-a, tokenFile: a.token }
-    - clusterId: cluster-b
-      tokenSha256: ${"0f".repeat(32)}
+push: { credentials: [{ clusterId: a, tokenFile: a.token }] }
 `);
+    const given = { clusterId: "a", tokenFile: at("a.token") };
     expect(readServeConfig({ config })).toMatchObject({
       listen: ":443",
       stateDirectory: at("state"),
       zones: ["clusterset.example.org", "clusterset.local"],
       tls: { certificateFile: at("tls.crt"), keyFile: "/etc/tls.key" },
-      push: {
-        credentials: [
-          { clusterId: "cluster-a", tokenFile: at("a.token") },
-          { clusterId: "cluster-b", tokenSha256: "0f".repeat(32) },
-        ],
-      },
+      push: { credentials: [given] },
     });
-  });
-
-  it("are overruled by flags; zones and tokens add up", () => {
-    const config = file(
-      "{listen: ':1', stateDirectory: x, zones: [a.example], push: {credentials: [{clusterId: a, tokenFile: /a}]}}",
-    );
-    expect(
-      readServeConfig({
-        config,
-        listen: ":2",
-        public: true,
-        stateDir: "y",
-        zone: ["B.example."],
-        tls: false,
-        clusterToken: ["b=/tmp/b=1"],
-      }),
-    ).toMatchObject({
+    const more = { zone: ["B.example."], clusterToken: ["b=/tmp/b=1"] };
+    expect(readServeConfig({ config, listen: ":2", stateDir: "y", tls: false, ...more })).toMatchObject({
       listen: ":2",
       stateDirectory: "y",
-      zones: ["clusterset.local", "a.example", "b.example"],
+      zones: ["clusterset.example.org", "clusterset.local", "b.example"],
       tls: false,
-      push: {
-        credentials: [
-          { clusterId: "a", tokenFile: "/a" },
-          { clusterId: "b", tokenFile: "/tmp/b=1" },
-        ],
-      },
+      push: { credentials: [given, { clusterId: "b", tokenFile: "/tmp/b=1" }] },
     });
   });
 
-  it("always serve clusterset.local, once", () => {
-    expect(withAlwaysServed([])).toEqual(["clusterset.local"]);
-    expect(withAlwaysServed(["a.example", "A.EXAMPLE."])).toEqual(["clusterset.local", "a.example"]);
-    expect(withAlwaysServed(["a.example", "clusterset.LOCAL."])).toEqual(["a.example", "clusterset.local"]);
+  it.each<[object, object?]>([
+    [
+      { store: { url: "redis://valkey:6380/2" } },
+      { store: { prefix: "clusterset-doh", leaseHoldSeconds: 3600 } },
+    ],
+    [{ store: { url: "rediss://user:secret@[::1]:6379" } }],
+    [{ store: { sentinel: { name: "valkey", nodes: ["sentinel-0", "[::1]:26379"], database: 2 } } }],
+    [{ store: { cluster: { nodes: ["node-0:6379", "10.0.0.1"], tls: true } } }],
+    [
+      {
+        cors: { origins: ["https://app.example.org", "http://localhost:3000", "chrome-extension://abcdef"] },
+      },
+    ],
+  ])("take %j as it is", (given, defaults = {}) => {
+    const config = read(JSON.stringify(given));
+    expect(config).toMatchObject(given);
+    expect(config).toMatchObject(defaults);
   });
 });
 
-describe("a mistake in the config file is reported with the next step", () => {
-  it.each<readonly [string, string]>([
-    [
-      "access: { public: yes }",
-      "gateway.yaml:1: access.public: must be true, false, or a scope: yes is text in YAML 1.2, write true",
-    ],
-    [
-      "tls: off",
-      "gateway.yaml:1: tls: must be true, false, or the files of a certificate: off is text in YAML 1.2, write false",
-    ],
-    ["pages: { enabled: No }", "received string: No is text in YAML 1.2, write false"],
-    [
-      "access: { public: { cluster: [a] } }",
-      "access.public.cluster: this key does not exist: did you mean clusters?",
-    ],
-    [
-      "limits: { isolateBytes: 2000000 }",
-      "limits.isolateBytes: this key does not exist here, only in CONFIG of a Worker: this host has no isolates",
-    ],
-    ["pages: { on: true }", "pages.on: this key does not exist: the keys here are enabled"],
-    [
-      "push: { credentials: [{ tokenfile: a }] }",
-      "push.credentials[0].tokenfile: this key does not exist: did you mean tokenFile?",
-    ],
-    ["pages: { enabled: 3 }", "pages.enabled: Invalid input: expected boolean, received number"],
-  ])("%s", (text, said) => {
-    expect(complaint(text)).toContain(said);
-  });
+it.each([
+  ["localhost:8443", "localhost", 8443],
+  ["127.0.0.1:0", "127.0.0.1", 0],
+  ["[::1]:443", "::1", 443],
+  ["[::]:65535", "::", 65535],
+  [":8443", undefined, 8443],
+])("the address to listen on %s is read", (text, host, port) => {
+  expect(parseListenAddress(text)).toEqual({ host, port });
+  if (host !== undefined) expect(formatListenAddress(host, port)).toBe(text);
+});
 
-  it("has no suggestion where nothing is alike, and names the documentation", () => {
-    expect(complaint("cacheSize: 5")).toBe(
-      "gateway.yaml:1: cacheSize: this key does not exist: docs/reference/configuration.md has all keys",
-    );
-  });
-
-  it("lists them in the order of lines, whatever is wrong with each", () => {
-    const lines = complaint(
-      "lisen: x\npush:\n  credentals: []\n  credentials: [{ clusterId: UPPER, tokenFile: a }]\nzone: []\naccess: { public: yes }\n",
-    ).split("\n");
-    expect(lines.map((line) => /^gateway\.yaml:(\d+): ([^:]+):/.exec(line)?.slice(1))).toEqual([
-      ["1", "lisen"],
-      ["3", "push.credentals"],
-      ["4", "push.credentials[0].clusterId"],
-      ["5", "zone"],
-      ["6", "access.public"],
+describe("the settings of listeners", () => {
+  it("come from the file, with or without a view, and from flags", () => {
+    const config = file(`
+access: { public: true }
+dns:
+  listen: ["127.0.0.1:5353", { address: ":53", view: cluster-a }]
+  rateLimit: { answersPerSecond: 0 }
+dot: { listen: ["[::1]:853"], idleSeconds: 5 }
+`);
+    const { dns, dot } = readServeConfig({ config, dns: ["localhost:5354"], dot: [":8853"] });
+    expect(dns.listen).toEqual([
+      { address: "127.0.0.1:5353" },
+      { address: ":53", view: "cluster-a" },
+      { address: "localhost:5354" },
     ]);
+    expect(dot.listen).toEqual([{ address: "[::1]:853" }, { address: ":8853" }]);
+    expect([dns.rateLimit.answersPerSecond, dot.idleSeconds]).toEqual([0, 5]);
+  });
+
+  it("have the names that a self-signed certificate needs", () => {
+    const config = file(`
+publicUrl: https://Public.example.org:8443
+access: { public: true, hostNames: [DOH.example.org.] }
+dns: { listen: ["192.0.2.1:53", "localhost:53", ":54", "0.0.0.0:55"] }
+dot: { listen: ["[2001:db8::1]:853", "192.0.2.1:853"] }
+ddr: { name: DNS.Example.org., addresses: [192.0.2.9] }
+`);
+    const addresses = ["192.0.2.9", "192.0.2.1", "2001:db8::1"];
+    const tokens = ["doh.example.org", "*.doh.example.org"];
+    const names = ["public.example.org", "dns.example.org", ...addresses, ...tokens];
+    expect(namesInCertificate(readServeConfig({ config }))).toEqual(names);
+    const bare = readServeConfig({ publicUrl: "https://[2001:db8::2]", public: true });
+    expect(namesInCertificate(bare)).toEqual(["2001:db8::2"]);
   });
 });
 
-describe("a mistake in --cluster-token is reported with the next step", () => {
+it("the designated resolver is where the gateway listens, unless the config has other ports", () => {
+  const places = [
+    { kind: "dns", address: ":53", port: 53, view: undefined },
+    { kind: "dot", address: ":8854", port: 8854, view: "cluster-a" },
+    { kind: "dot", address: ":8853", port: 8853, view: undefined },
+  ] as const;
+  const ddr = { name: "DNS.example.org.", addresses: ["192.0.2.1"] };
+  const dot = (port: number, view?: string) => ({ protocol: "dot", port, view });
+  expect(designatedResolver(ddr, places, 8443)).toEqual({
+    name: "dns.example.org",
+    addresses: [Uint8Array.of(192, 0, 2, 1)],
+    endpoints: [{ protocol: "https", port: 8443 }, dot(8853), dot(8854, "cluster-a")],
+  });
+  const stated = designatedResolver({ ...ddr, httpsPort: 443, dotPort: 853 }, [], 8443);
+  expect(stated?.endpoints).toEqual([{ protocol: "https", port: 443 }, dot(853)]);
+});
+
+describe("the gateway's own names", () => {
+  const ownNamesOf = (text: string) => ownNames(readServeConfig({ config: file(text) }));
+
+  it("have the name server at the public addresses of plain DNS on port 53", () => {
+    const text = `
+access: { public: true, rules: [{ name: some, addresses: [192.0.2.0/24] }] }
+dns:
+  listen:
+    ["192.0.2.1:53", "[2001:db8::1]:53", "192.0.2.1:53", "192.0.2.2:5353", ":53", "0.0.0.0:53", "10.0.0.1:53",
+    "127.0.0.1:53", "[fd00::1]:53", { address: "192.0.2.3:53", view: a }, { address: "192.0.2.4:53", rule: some }]
+`;
+    expect(ownNamesOf(text).nameServerAddresses).toEqual(["192.0.2.1", "2001:db8::1"]);
+    const stated = `${text}nameServerAddresses: [10.0.0.53]\n`;
+    expect(ownNamesOf(stated).nameServerAddresses).toEqual(["10.0.0.53"]);
+    expect(ownNamesOf(`${text}nameServerAddresses: []\n`).nameServerAddresses).toEqual([]);
+  });
+
+  it("have the designated resolver", () => {
+    const text = "zones: [cs.example]\nddr: { name: dns.cs.example, addresses: [192.0.2.1] }\n";
+    expect(ownNamesOf(text).hosts).toEqual([{ name: "dns.cs.example", addresses: ["192.0.2.1"] }]);
+    expect(ownNamesOf("zones: [cs.example]\n").hosts).toEqual([]);
+    // A name elsewhere needs no addresses.
+    const elsewhere = ownNamesOf("zones: [cs.example]\nddr: { name: xcs.example }\n");
+    expect(elsewhere.hosts).toEqual([{ name: "xcs.example", addresses: [] }]);
+  });
+
   it.each([
-    ["cluster A=a.token", '"cluster A" is not a cluster id: lower-case letters, digits and hyphens'],
-    ["-a=a.token", '"-a" is not a cluster id'],
-    ["=a.token", '"" is not a cluster id'],
-    ["cluster-a", '"cluster-a" is not CLUSTER_ID=FILE, such as cluster-a=cluster-a.token'],
-    ["cluster-a=", '"cluster-a=" is not CLUSTER_ID=FILE'],
-  ])("%s", (flag, said) => {
-    expect(() => readServeConfig({ clusterToken: [flag] })).toThrow(said);
+    ["dns.CS.example.", "[]", "ddr.name: dns.cs.example is in the zone cs.example, which this gateway"],
+    ["dns.federation", "[]", "ddr.name: dns.federation is in the zone federation"],
+    ["dns.fed.example", "[]", "ddr.name: dns.fed.example is in the zone fed.example"],
+    ["web.shop.svc.cs.example", "[192.0.2.1]", "ddr.name: web.shop.svc.cs.example is below svc.cs.example"],
+  ])("cannot be %s with the addresses %s", (name, addresses, expected) => {
+    const config = file(
+      `zones: [cs.example]\nfederations: [{ name: fed, domain: fed.example }]\nddr: { name: ${name}, addresses: ${addresses} }\n`,
+    );
+    expect(() => readServeConfig({ config })).toThrow(expected);
   });
 });
 
-describe("a mistake in the config file is reported with its place", () => {
-  it.each<readonly [string, string]>([
-    ["listen: ':1'\nlimits:\n  connections: none\n", "gateway.yaml:3: limits.connections: "],
-    ["zones: []\nlisten: '8443'\n", 'gateway.yaml:2: listen: "8443" is not an address to listen on'],
-    ...[
-      "https://app.example.org/",
-      "https://app.example.org:443",
-      "https://App.example.org",
-      "app.example.org",
-    ].map(
-      (origin) =>
-        [
-          `cors:\n  origins: ["${origin}"]\n`,
-          "gateway.yaml:2: cors.origins[0]: must be a web origin",
-        ] as const,
-    ),
-    ["zones:\n  - a.example\n  - 'not a zone'\n", "gateway.yaml:3: zones[1]: must be a domain name"],
-    [
-      "push:\n  credentials:\n    - clusterId: a\n",
-      "gateway.yaml:3: push.credentials[0]: must have one of tokenSha256, tokenFile, oidc and certificate",
-    ],
-    ["lease:\n  minimumSeconds: 100\n", "gateway.yaml:1: lease: must have minimumSeconds <= defaultSeconds"],
-    ["stub:\n  serverMilliseconds: 9000\n", "gateway.yaml:1: stub: must have serverMilliseconds <= total"],
-    ...["http://dns.example", "https://dns.example/dns-query", "https://user@dns.example", "dns.example"].map(
-      (origin) =>
-        [
-          `stub:\n  upstreams:\n    - origin: ${origin}\n`,
-          "gateway.yaml:3: stub.upstreams[0].origin: ",
-        ] as const,
-    ),
-    ["tls:\n  keyFile: a\n", "gateway.yaml:1: tls: "],
-    [
-      "federations: [{name: a, zone: clusterset.local}]\n",
-      "clusterset.local cannot be both a zone of the clusterset and the zone of a federation",
-    ],
-    [
-      "federations: [{name: a, zone: fed.example}, {name: b, domain: FED.example.}]\n",
-      "fed.example cannot be both",
-    ],
-    ["federations: [{name: a}, {name: a}]\n", "the federation a is configured twice"],
-    [
-      `${PROXIED}  rules:\n    - when: {}\n      region: eu\n`,
-      "gateway.yaml:6: location.rules[0].when: must have at least one of country, continent, regionCode, colo",
-    ],
-    [
-      `${PROXIED}  rules:\n    - when: {country: [Switzerland]}\n      region: eu\n`,
-      "gateway.yaml:6: location.rules[0].when.country[0]: must be a country of two letters, such as CH",
-    ],
-    [
-      `${PROXIED}  rules:\n    - view: a\n      region: eu\n`,
-      "gateway.yaml:6: location.rules[0]: must have one of view (a cluster id) and region",
-    ],
-    [
-      `${PROXIED}  rules:\n    - view: a\n      zone: eu-1\n`,
-      "gateway.yaml:6: location.rules[0]: must have the region that the zone is in",
-    ],
-    [
-      `${PROXIED}  rules:\n    - region: eu\n    - when: {country: [US]}\n      region: us\n`,
-      "gateway.yaml:7: location.rules[1]: is never reached: rules[0] has no `when`",
-    ],
-    [
-      `${PROXIED}  rules: [${Array.from({ length: 51 }, (_, index) => `{when: {country: [US]}, region: r${index}}`)}]\n`,
-      "gateway.yaml:5: location.rules: must name at most 50 different regions and zones",
-    ],
-    [
-      "location: {source: headers, trustedProxies: [10.0.0.1], headers: {}, rules: [{region: eu}]}\n",
-      "gateway.yaml:1: location.headers: must have at least one of country",
-    ],
-    [
-      "location: {source: cf, rules: [{region: eu}]}\n",
-      "location.source: cf is what Cloudflare tells a Worker",
-    ],
-    ...[
-      "http://doh.example.org",
-      "https://doh.example.org/dns-query",
-      "https://a@doh.example.org",
-      "doh.example.org",
-    ].map(
-      (url) =>
-        [
-          `publicUrl: ${url}\n`,
-          "gateway.yaml:1: publicUrl: must be https://HOST or https://HOST:PORT",
-        ] as const,
-    ),
-    ["- a\n- b\n", "gateway.yaml:1: a config file holds keys"],
-    ["a: [\n", "gateway.yaml:"],
-    ["a: 1\na: 2\n", "gateway.yaml:2: "],
-  ])("%j", (text, expected) => {
-    expect(complaint(text)).toContain(expected);
+const parts = { upstreams: [], log: () => {} };
+
+describe("settings of forwarding", () => {
+  it("name upstreams in short and in full, with paths of files counted from the config file", () => {
+    const { upstreams } = read(`
+outsideZones: forward
+forward:
+  upstreams:
+    - 192.0.2.53
+    - "[2001:db8::53]:5353"
+    - https://dns.example.net/secret-profile/dns-query
+    - { server: "https://dns.example.org/dns-query{?dns}", name: second, addresses: [192.0.2.1], caFile: ca.crt, tokenFile: /etc/dns.token }
+`).forward;
+    const files = { caFile: at("ca.crt"), tokenFile: "/etc/dns.token" };
+    expect(upstreams).toMatchObject([
+      { server: "192.0.2.53" },
+      { server: "[2001:db8::53]:5353" },
+      { server: "https://dns.example.net/secret-profile/dns-query", addresses: [] },
+      { name: "second", addresses: ["192.0.2.1"], ...files },
+    ]);
+    // What anybody may see has no path in it.
+    const names = ["192.0.2.53", "[2001:db8::53]:5353", "dns.example.net", "second"];
+    expect(upstreams.map(upstreamName)).toEqual(names);
   });
 
-  it.each(["https://app.example.org", "http://localhost:3000", "chrome-extension://abcdef"])(
-    "takes the web origin %s",
-    (origin) => {
-      const config = file(`access: { public: true }\ncors: { origins: ["${origin}"] }\n`);
-      expect(readServeConfig({ config }).cors.origins).toEqual([origin]);
-    },
-  );
-
-  it("reports one error for a public URL that is none", () => {
-    expect(() => readServeConfig({ publicUrl: "foo" })).toThrow(/^publicUrl: must be .*$/);
+  it("have a policy for names out of zone by path", () => {
+    const config = read(`
+outsideZones: nxdomain
+paths:
+  - { path: /everything, outsideZones: forward }
+  - { path: /dns-query, outsideZones: refuse }
+forward: { upstreams: [192.0.2.53] }
+`);
+    const { outside, policies } = createOutOfZone(config, parts);
+    expect(outside?.forwarder).toBeDefined();
+    const byPath = new Map(Object.entries({ "/everything": "forward", "/dns-query": "refuse" }));
+    expect(policies).toEqual({ default: "nxdomain", byPath });
   });
 
-  it("reports a missing file", () => {
-    expect(() => readServeConfig({ config: at("none.yaml") })).toThrow(/cannot read the config file/);
+  it("make forwarding possible where only another listener forwards", () => {
+    const listening = (outsideZones: string) =>
+      read(`forward: { upstreams: [192.0.2.53] }
+dns: { listen: [{ address: "127.0.0.1:53", outsideZones: ${outsideZones} }] }`);
+    expect(createOutOfZone(listening("refuse"), parts).outside).toBeUndefined();
+    expect(createOutOfZone(listening("nxdomain"), parts).outside?.forwarder).toBeUndefined();
+    expect(createOutOfZone(listening("forward"), parts).outside?.forwarder).toBeDefined();
   });
-});
-
-describe("a mistake in a flag is reported", () => {
-  it.each([
-    [{ zone: ["not a zone"] }, /--zone/],
-    [{ tlsCert: "x" }, /--tls-cert and --tls-key go together/],
-    [{ federation: ["My.Federation"] }, /--federation "My.Federation" must be one label/],
-    [{ tls: false, clientCaFile: "x" }, /--client-ca-file needs TLS/],
-  ])("%j", (flags, expected) => {
-    expect(() => readServeConfig(flags)).toThrow(expected);
-  });
-});
-
-describe("listen addresses", () => {
-  it.each([
-    ["localhost:8443", "localhost", 8443],
-    ["127.0.0.1:0", "127.0.0.1", 0],
-    ["[::1]:443", "::1", 443],
-    ["[::]:65535", "::", 65535],
-    [":8443", undefined, 8443],
-  ])("%s", (text, host, port) => {
-    expect(parseListenAddress(text)).toEqual({ host, port });
-    if (host !== undefined) expect(formatListenAddress(host, port)).toBe(text);
-  });
-
-  it.each(["", "localhost", "8443", "localhost:", ":65536", "::1:443", "http://a:1", "a b:1", "[a]:x"])(
-    "refuses %j",
-    (text) => {
-      expect(() => parseListenAddress(text)).toThrow(UsageError);
-    },
-  );
 });

@@ -49,6 +49,15 @@ export const answers = (
   ...more,
 });
 
+/** A row about a name with a CNAME record. */
+export const leads = (
+  section: string,
+  name: string,
+  type: string,
+  target: string,
+  more: Partial<DnsCase> = {},
+): DnsCase => ({ section, ask: [name, type], answer: [`${name} 5 CNAME ${target}`], ...more });
+
 /** A row about a name that does not exist. */
 export const absent = (
   section: string,

@@ -10,10 +10,7 @@ import { acknowledged, pushApi } from "./push-client.ts";
 const NAMESPACE = "conformance";
 const LEASE_SECONDS = 3600;
 
-/**
- * What a host holds, by its push API. A host may answer from a copy that is some seconds behind: each change
- * is waited for.
- */
+/** What a host holds. It may answer from a copy that is seconds behind, so each change is waited for. */
 export class HeldClusters {
   readonly #fetch: Fetch;
   readonly #tokens: ReadonlyMap<string, string>;
@@ -25,18 +22,13 @@ export class HeldClusters {
     this.#tokens = new Map(tokens.map(({ clusterId, token }) => [clusterId, token]));
   }
 
-  /**
-   * Lets every cluster leave that is not among these, pushes these, and waits until they are answered from.
-   */
+  /** Lets every other cluster leave, pushes these, and waits until they are answered from. */
   async hold(snapshots: readonly ClusterSnapshot[]): Promise<void> {
     const before = this.#mark;
     await this.replace(snapshots, LEASE_SECONDS);
+    const addresses = snapshots.map((_, index) => addressOfMark(index));
     if (snapshots.length === 0) await this.#untilAddresses(before, undefined);
-    else
-      await this.#untilAddresses(
-        this.#mark,
-        snapshots.map((_, index) => addressOfMark(index)),
-      );
+    else await this.#untilAddresses(this.#mark, addresses);
   }
 
   /** The same without waiting, for leases that may be over before a copy knows of them. */
@@ -55,34 +47,25 @@ export class HeldClusters {
   }
 
   #marked(snapshot: ClusterSnapshot, address: string): ClusterSnapshot {
+    const mark = exported({ endpoints: endpoints({ address }) });
     return {
       ...snapshot,
       namespaces: { ...snapshot.namespaces, [NAMESPACE]: {} },
-      exports: {
-        ...snapshot.exports,
-        [`${NAMESPACE}/${this.#mark}`]: exported({ endpoints: endpoints({ address }) }),
-      },
+      exports: { ...snapshot.exports, [`${NAMESPACE}/${this.#mark}`]: mark },
     };
   }
 
   async #push(snapshot: ClusterSnapshot, leaseSeconds: number): Promise<void> {
     const { clusterId } = snapshot;
     const path = `${clusterId}/snapshot?leaseSeconds=${leaseSeconds}`;
-    const token = this.#tokenOf(clusterId);
+    const token = this.#tokens.get(clusterId)!;
     await acknowledged(pushApi(this.#fetch).send("PUT", path, { token, body: snapshotBody(snapshot) }));
   }
 
   async #leave(clusterId: string): Promise<void> {
-    const { status } = await pushApi(this.#fetch).send("DELETE", clusterId, {
-      token: this.#tokenOf(clusterId),
-    });
+    const token = this.#tokens.get(clusterId)!;
+    const { status } = await pushApi(this.#fetch).send("DELETE", clusterId, { token });
     if (status !== 204) throw new Error(`${clusterId} may not leave: ${status}`);
-  }
-
-  #tokenOf(clusterId: string): string {
-    const token = this.#tokens.get(clusterId);
-    if (token === undefined) throw new Error(`${clusterId} has no token`);
-    return token;
   }
 
   async #untilAddresses(mark: string, expected: readonly string[] | undefined): Promise<void> {

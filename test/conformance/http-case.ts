@@ -3,10 +3,7 @@ import { ErrorResponse } from "../../src/http/openapi/schemas.ts";
 import { decode } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
 
-/**
- * Something that answers requests: an application of this process, or a host behind its sockets. Only path
- * and query of a URL count.
- */
+/** An application of this process, or a host behind its sockets. Only path and query of a URL count. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** What a request may carry; a function makes a stream, whose length is not declared. */
@@ -52,6 +49,15 @@ export interface HttpCase extends CaseRequest {
   readonly title: string;
   readonly expected: CaseResponse;
 }
+
+/** One row, by default a GET request. */
+export const httpCase = (
+  section: string,
+  title: string,
+  path: string,
+  expected: CaseResponse,
+  more: Omit<CaseRequest, "path"> = {},
+): HttpCase => ({ section, title, ...more, path, expected });
 
 /** Rows with what they are called, for `it.each`. */
 export function titled<Row extends { readonly section: string; readonly title: string }>(

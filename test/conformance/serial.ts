@@ -2,10 +2,7 @@ import type { Decoded } from "../resolve/ask.ts";
 
 const SOA = /^(\S+ \d+ SOA \S+ \S+ )(\d+)( .*)$/;
 
-/**
- * An answer with the serial of a table. A host's serials are the time at which it compiled, in Unix seconds
- * (RFC 1982): one that is no time since `since` (Unix milliseconds) stays as it is.
- */
+/** An answer with the serial of a table instead of a host's, which is the time since `since` (RFC 1982). */
 export function withSerial(seen: Decoded, serial: number, since: number): Decoded {
   const isOfHost = (text: string) =>
     Number(text) >= Math.floor(since / 1000) && Number(text) <= Math.ceil(Date.now() / 1000);

@@ -131,39 +131,36 @@ export function describeHost(host: HostUnderTest): void {
   });
 
   describe(`${host.name}, with narrow settings`, () => {
-    let running: RunningHost;
-    const fetch: Fetch = (request) => running.fetch(request);
-    beforeAll(async () => {
-      running = await host.start(NARROW);
-    });
-    afterAll(() => running?.stop());
+    const fetch = startHost(host, NARROW);
     httpTable("one origin", listedOriginCases, fetch);
     httpTable("short queries", shortQueryCases, fetch);
     httpTable("short pushes", pushLimitCases, fetch);
   });
 
-  describeRestricted(host);
-}
-
-/** The same host, where nobody may ask without a rule. */
-function describeRestricted(host: HostUnderTest): void {
-  const { access, kinds } = RESTRICTED;
   describe(`${host.name}, with access rules`, () => {
-    let running: RunningHost;
-    const fetch: Fetch = (request) => running.fetch(request);
-    beforeAll(async () => {
-      running = await host.start({ ...SETTINGS, access });
+    const { access, kinds } = RESTRICTED;
+    const fetch = startHost(host, { ...SETTINGS, access });
+    beforeAll(() => {
       const asAdmin: Fetch = (request) => {
         if (!request.headers.has("authorization")) request.headers.set("authorization", ADMIN);
-        return running.fetch(request);
+        return fetch(request);
       };
-      await new HeldClusters(asAdmin, TOKENS).hold(httpWorld);
+      return new HeldClusters(asAdmin, TOKENS).hold(httpWorld);
     });
-    afterAll(() => running?.stop());
     const all = host.takesHostNames === true ? [...kinds, HOST_KIND] : kinds;
     httpTable("who is known, and who is not", restrictedCases(all), fetch);
     httpTable("what is everybody's", openCases, fetch);
   });
+}
+
+/** Runs a host for the tests of this block. */
+function startHost(host: HostUnderTest, settings: HostSettings): Fetch {
+  let running: RunningHost;
+  beforeAll(async () => {
+    running = await host.start(settings);
+  });
+  afterAll(() => running?.stop());
+  return (request) => running.fetch(request);
 }
 
 function httpTable(title: string, cases: readonly HttpCase[], fetch: Fetch): void {

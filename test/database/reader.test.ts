@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Database } from "../../src/database/driver.ts";
 import { Kind } from "../../src/database/places.ts";
-import { type Damage, entryValue, Reader, rowSum, type StoredRow } from "../../src/database/reader.ts";
-import { DATABASE_VERSION, migrate } from "../../src/database/schema.ts";
+import { type Damage, Reader, rowSum, type StoredRow } from "../../src/database/reader.ts";
 import { DRIVERS } from "./databases.ts";
 
 function put(database: Database, row: Partial<Omit<StoredRow, "sum">> & { readonly name: string }): void {
@@ -17,23 +16,6 @@ function put(database: Database, row: Partial<Omit<StoredRow, "sum">> & { readon
 }
 
 describe.each(DRIVERS)("with %s", (_, open) => {
-  it("reads all that clusters have under one key, with the parts of each entry in order", () => {
-    const database = open();
-    const reader = new Reader(database, () => expect.unreachable());
-    put(database, { name: "shop/web", cluster: "west", kind: Kind.import, counts: 5 });
-    put(database, { name: "shop/web", part: 1, text: '{"m":{"b":2}}' });
-    put(database, { name: "shop/web", part: 0, text: '{"m":{"a":1}}', reported: 7, counts: 8 });
-    put(database, { name: "shop/web2" });
-    put(database, { name: "shop/gone", key: "shop/web", text: "", reported: 1, counts: 2 });
-    const rows = reader.rowsOf("shop/web");
-    expect(rows.map(({ kind, cluster, reported, counts }) => [kind, cluster, reported, counts])).toEqual([
-      [Kind.export, "east", 7, 8],
-      [Kind.import, "west", null, 5],
-    ]);
-    expect(rows.map(entryValue)).toEqual([{ m: { a: 1, b: 2 } }, {}]);
-    database.close();
-  });
-
   it.each([
     ["a text of another", "UPDATE entry SET text = '{\"m\":{}}' WHERE part = 1"],
     ["another rank", "UPDATE entry SET counts = 1 WHERE part = 0 AND cluster = 'east'"],
@@ -58,24 +40,15 @@ describe.each(DRIVERS)("with %s", (_, open) => {
     const reader = new Reader(database, () => expect.unreachable());
     const names = Array.from({ length: 600 }, (_, number) => `shop/web-${String(number).padStart(3, "0")}`);
     for (const name of names) for (const part of [0, 1]) put(database, { name, part });
-    put(database, { name: "shop/web-003", kind: Kind.import, cluster: "west" });
     put(database, { name: "shop-b/web" });
-    put(database, { name: "shop", key: "shop/", kind: Kind.namespace });
     const paged = [...reader.all("east", Kind.export)].map(({ name, texts }) => `${name} ${texts.length}`);
     expect(paged).toEqual(["shop-b/web 1", ...names.map((name) => `${name} 2`)]);
+    expect([...reader.serviceKeys(["east"], "shop")].flat()).toEqual(names);
+    expect([...reader.keysOf("east", Kind.export)].flat()).toEqual(["shop-b/web", ...names]);
+    expect([...reader.keysOf("east", Kind.export, "shop")].flat()).toEqual(names);
     database.prepare("UPDATE entry SET text = '[]' WHERE name < 'shop/web-300'").run();
     const damaged = new Reader(database, () => {});
     expect([...damaged.all("east", Kind.export)].map(({ name }) => name)).toEqual(names.slice(300));
-    database.prepare("UPDATE entry SET text = '{}' WHERE text = '[]'").run();
-    put(database, { name: "shop/other", cluster: "gone" });
-    const keysOf = (clusters: string[], namespace?: string) =>
-      [...reader.serviceKeys(clusters, namespace)].flat();
-    expect(keysOf(["east", "west"], "shop")).toEqual(names);
-    expect(keysOf(["east"])).toEqual(["shop-b/web", ...names]);
-    expect(keysOf(["west"])).toEqual(["shop/web-003"]);
-    expect([...reader.keysOf("east", Kind.export)].flat()).toEqual(["shop-b/web", ...names]);
-    expect([...reader.keysOf("east", Kind.export, "shop")].flat()).toEqual(names);
-    expect([reader.clustersWith("shop").length > 0, reader.clustersWith("shop-b")]).toEqual([true, []]);
     database.close();
   });
 
@@ -99,18 +72,6 @@ describe.each(DRIVERS)("with %s", (_, open) => {
       undefined,
     ]);
     expect(reader.changesSince(3, 1)).toHaveLength(1);
-    database.close();
-  });
-
-  it("keeps a database of this version, and empties one of another", () => {
-    const database = open();
-    const reader = new Reader(database, () => expect.unreachable());
-    put(database, { name: "shop/web" });
-    expect(migrate(database)).toBe(false);
-    expect(reader.rowsOf("shop/web")).toHaveLength(1);
-    database.prepare("UPDATE meta SET value = ? WHERE name = 'version'").run(String(DATABASE_VERSION + 1));
-    expect(migrate(database)).toBe(true);
-    expect(new Reader(database, () => expect.unreachable()).rowsOf("shop/web")).toEqual([]);
     database.close();
   });
 });

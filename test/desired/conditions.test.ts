@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createPinTable } from "../../src/merge/grants.ts";
 import { DesiredCondition } from "../../src/snapshot/desired-line.ts";
 import { day, exporting, importing, port, snapshot } from "../merge/fixtures.ts";
 import { deriveWorld } from "./derived.ts";
@@ -8,14 +7,10 @@ const briefly = (conditions: readonly DesiredCondition[] | undefined) =>
   conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
 
 describe("the conditions of a ServiceExport", () => {
-  it("of a service without conflicts", () => {
+  it("of a service without conflicts are Valid and Ready, without Conflict", () => {
     const { conditions } = deriveWorld([exporting("a"), exporting("b")]);
-    for (const cluster of ["a", "b"])
-      expect(briefly(conditions(cluster))).toEqual([
-        "Valid True Valid",
-        "Ready True Exported",
-        "Conflict False NoConflicts",
-      ]);
+    const agreed = ["Valid True Valid", "Ready True Exported", "Conflict False NoConflicts"];
+    for (const cluster of ["a", "b"]) expect(briefly(conditions(cluster))).toEqual(agreed);
   });
 
   it("are those of the MCS API on every exporter, joined by commas, with messages that name clusters", () => {
@@ -66,52 +61,36 @@ describe("the conditions of a ServiceExport", () => {
   });
 
   it("of an export that the gateway leaves out are Ready False Failed", () => {
-    expect(createPinTable({ exports: new Map([["a", ["other"]]]) }).mayExport("a", "shop/web")).toBe(false);
     const { conditions } = deriveWorld([{ ...exporting("a"), namespaces: {} }, exporting("b")]);
     expect(briefly(conditions("a"))).toContain("Ready False Failed");
   });
 
-  it("say that others cannot reach a cluster by its nodes without a node port or an address", () => {
-    const nodes = { ports: [{ name: "http", protocol: "TCP", port: 30080 }], addresses: ["192.0.2.7"] };
-    const reached = (parts: Parameters<typeof exporting>[1]) =>
-      deriveWorld([exporting("a", parts)], () => "nodes").conditions("a")!;
-    const [, ready] = reached({});
-    expect(ready).toMatchObject({ status: "False", reason: "Failed" });
-    expect(ready!.message).toContain("no node port of the Service");
+  const balanced = (loadBalancer?: object[]) => ({ serviceType: "LoadBalancer", loadBalancer });
+  const onNodes = (...addresses: string[]) => ({ nodes: { ports: [port("http", 30080)], addresses } });
+  it.each([
+    ["loadBalancers", "Pending without an address yet", balanced(), "no address yet"],
+    [
+      "loadBalancers",
+      "Failed with a host name alone",
+      balanced([{ hostname: "a.b" }]),
+      "a host name and no address",
+    ],
+    ["loadBalancers", "Failed without a load balancer", {}, "type is ClusterIP"],
+    ["loadBalancers", "Exported with an address", balanced([{ ip: "192.0.2.1" }]), ""],
+    ["loadBalancers", "Exported with an external IP", { externalIPs: ["192.0.2.1"] }, ""],
+    ["loadBalancers", "Exported with the addresses of pods, being headless", { headless: true }, ""],
+    ["nodes", "Failed without a node port", {}, "no node port of the Service"],
+    ["nodes", "Pending without an address of a node", onNodes(), ""],
+    ["nodes", "Exported with a node port and an address", onNodes("192.0.2.7"), ""],
+    ["nodes", "Exported with the addresses of pods, being headless", { headless: true }, ""],
+  ] as const)("where others reach a cluster by %s, Ready is %s", (reach, title, parts, message) => {
+    const { conditions } = deriveWorld([exporting("a", parts as never)], () => reach);
+    const [valid, ready] = conditions("a")!;
+    const [reason] = title.split(" ");
+    expect(valid).toMatchObject({ status: "True" });
+    expect(ready).toMatchObject({ status: reason === "Exported" ? "True" : "False", reason });
+    expect(ready!.message).toContain(message);
     expect(DesiredCondition.parse(ready)).toEqual(ready);
-    expect(briefly(reached({ nodes: { ...nodes, addresses: [] } }))).toContain("Ready False Pending");
-    for (const parts of [{ nodes }, { headless: true }])
-      expect(briefly(reached(parts))).toContain("Ready True Exported");
-  });
-
-  describe("where others reach a cluster by load balancers", () => {
-    const reached = (parts: Parameters<typeof exporting>[1]) =>
-      deriveWorld([exporting("a", parts)], () => "loadBalancers").conditions("a")!;
-
-    it.each([
-      ["the load balancer has no address yet", { serviceType: "LoadBalancer" }, "Pending", "no address yet"],
-      [
-        "it has a host name alone",
-        { serviceType: "LoadBalancer", loadBalancer: [{ hostname: "lb.example" }] },
-        "Failed",
-        "a host name and no address",
-      ],
-      ["the Service has no load balancer", { serviceType: "ClusterIP" }, "Failed", "type is ClusterIP"],
-    ] as const)("are not Ready while %s", (_, parts, reason, message) => {
-      const [valid, ready] = reached(parts as never);
-      expect(valid).toMatchObject({ status: "True" });
-      expect(ready).toMatchObject({ status: "False", reason });
-      expect(ready!.message).toContain(message);
-      expect(DesiredCondition.parse(ready)).toEqual(ready);
-    });
-
-    it.each([
-      ["an address", { serviceType: "LoadBalancer", loadBalancer: [{ ip: "192.0.2.1" }] }],
-      ["an external IP", { serviceType: "ClusterIP", externalIPs: ["192.0.2.1"] }],
-      ["the addresses of its pods, being headless", { serviceType: "ClusterIP", headless: true }],
-    ] as const)("are Ready with %s", (_, parts) => {
-      expect(briefly(reached(parts as never))).toContain("Ready True Exported");
-    });
   });
 
   it("are none of a cluster without an export, be it an importer", () => {

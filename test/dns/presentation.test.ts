@@ -26,6 +26,16 @@ const formatted = ({ message, place }: ReturnType<typeof answer>) => formatRdata
 
 const MALFORMED_NAME = "a name is cut off or too long, or its pointers do not point backwards";
 
+const SOA = {
+  mname: "ns.a.example",
+  rname: "mail.a.example",
+  serial: 1,
+  refresh: 2,
+  retry: 3,
+  expire: 4,
+  minimum: 5,
+};
+
 describe("RDATA in text", () => {
   it.each([
     ["RFC 1035 section 3.4.1", { type: "A", data: "192.0.2.1" }, "192.0.2.1"],
@@ -45,6 +55,11 @@ describe("RDATA in text", () => {
       "RFC 8659 section 4.1.1",
       { type: "CAA", data: { flags: 128, tag: "issue", value: 'ca "x"' } },
       '128 issue "ca \\"x\\""',
+    ],
+    [
+      "RFC 1035 section 3.3.13, with compression pointers",
+      { type: "SOA", data: SOA },
+      "ns.a.example. mail.a.example. 1 2 3 4 5",
     ],
     ["RFC 3597 section 5", { type: "NULL", data: Buffer.from("0a0b", "hex") }, "\\# 2 0a0b"],
     ["RFC 3597 section 5, without data", { type: "NULL", data: Buffer.alloc(0) }, "\\# 0"],
@@ -79,53 +94,28 @@ describe("RDATA in text", () => {
     expect(formatted({ message, place: readRecord(message, 12)! })).toBe(text);
   });
 
-  it("SOA expands compression pointers and has its five numbers (RFC 1035 section 3.3.13)", () => {
-    const soa = {
-      mname: "ns.a.example",
-      rname: "mail.a.example",
-      serial: 1,
-      refresh: 2,
-      retry: 3,
-      expire: 4,
-      minimum: 5,
-    };
-    expect(formatted(answer({ type: "SOA", data: soa }))).toBe("ns.a.example. mail.a.example. 1 2 3 4 5");
+  it.each<[string, number, readonly number[]]>([
+    ["an address of three bytes", 1, [1, 2, 3]],
+    ["an IPv4 address as AAAA", 28, [1, 2, 3, 4]],
+    ["an IPv6 address as A", 1, new Array<number>(16).fill(1)],
+    ["a CNAME without a name", 5, []],
+    ["a name with bytes behind it", 5, [0, 0]],
+    ["a preference alone", 15, [0, 10]],
+    ["SOA with a number too many", 6, [0, 0, ...new Array<number>(21).fill(0)]],
+    ["SOA with a number too few", 6, [0, 0, ...new Array<number>(16).fill(0)]],
+  ])("%s has the wrong length, and the error says so", (_, type, data) => {
+    const error = new MessageError(`the data of a record of type ${type} has the wrong length`);
+    expect(() => formatted(raw(type, data))).toThrow(error);
+    expect(error.code).toBe("MALFORMED_MESSAGE");
   });
 
   it.each<[string, number, readonly number[], string]>([
-    ["an address of three bytes", 1, [1, 2, 3], "the data of a record of type 1 has the wrong length"],
-    ["an IPv4 address as AAAA", 28, [1, 2, 3, 4], "the data of a record of type 28 has the wrong length"],
-    [
-      "an IPv6 address as A",
-      1,
-      new Array<number>(16).fill(1),
-      "the data of a record of type 1 has the wrong length",
-    ],
-    ["a CNAME without a name", 5, [], "the data of a record of type 5 has the wrong length"],
-    ["a name with bytes behind it", 5, [0, 0], "the data of a record of type 5 has the wrong length"],
-    ["a preference alone", 15, [0, 10], "the data of a record of type 15 has the wrong length"],
     ["half a number", 15, [1], "a record's data is cut off"],
-    [
-      "SOA with a number too many",
-      6,
-      [0, 0, ...new Array<number>(21).fill(0)],
-      "the data of a record of type 6 has the wrong length",
-    ],
-    [
-      "SOA with a number too few",
-      6,
-      [0, 0, ...new Array<number>(16).fill(0)],
-      "the data of a record of type 6 has the wrong length",
-    ],
     ["a character-string that is cut off", 16, [1, 97, 2, 97], "a character-string is cut off"],
     ["a name that the end of the message cuts off", 5, [2, 97], MALFORMED_NAME],
-    ["a name without its end", 5, [1, 97], MALFORMED_NAME],
-    ["a label of an unknown type", 5, [64, 97], MALFORMED_NAME],
     ["a pointer to itself", 5, [0xc0, 23], MALFORMED_NAME],
-    ["half a pointer", 5, [0xc0], MALFORMED_NAME],
   ])("%s is malformed, and the error says why", (_, type, data, message) => {
     expect(() => formatted(raw(type, data))).toThrow(new MessageError(message));
-    expect(new MessageError(message).code).toBe("MALFORMED_MESSAGE");
   });
 
   it("TXT is character-strings in quotes (RFC 1035 section 5.1)", () => {

@@ -3,17 +3,12 @@ import { describe, expect, it } from "vitest";
 import {
   foldName,
   formatName,
-  isAboveZone,
-  labelStart,
-  labelText,
   nameKey,
   optionEnd,
   parseName,
-  parseZoneName,
   readFoldedName,
   readName,
   readRecord,
-  startOfZone,
 } from "../../src/dns/name.ts";
 
 const HEADER = new Array<number>(12).fill(0);
@@ -108,30 +103,6 @@ describe("readFoldedName", () => {
     bytes.fill(1);
     for (let count = 0; count < 5000; count++) folded(`other-${count}.example`);
     expect(nameKey(name)).toBe("\x03web\x04shop\x07example\0");
-  });
-
-  it("records where labels start", () => {
-    const name = folded("Web.shop.example");
-    expect([0, 1, 2, 3].map((label) => labelStart(name, label))).toEqual([0, 4, 9, 17]);
-    expect([0, 1, 2].map((label) => labelText(name, label))).toEqual(["web", "shop", "example"]);
-    expect(labelStart(folded("."), 0)).toBe(0);
-  });
-});
-
-describe("names and zones", () => {
-  it.each([
-    ["a.b.example", "b.example", 2, false],
-    ["b.example", "B.Example", 0, false],
-    ["example", "b.example", -1, true],
-    [".", "b.example", -1, true],
-    ["a.example", ".", 10, false],
-    ["xb.example", "b.example", -1, false],
-    ["c.example", "b.example", -1, false],
-    ["ample", "b.example", -1, false],
-    [".", ".", 0, false],
-  ])("%s and the zone %s", (text, zone, start, above) => {
-    expect(startOfZone(folded(text), parseZoneName(zone))).toBe(start);
-    expect(isAboveZone(folded(text), parseZoneName(zone))).toBe(above);
   });
 });
 

@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { run } from "../../src/hosts/cli/program.ts";
+import { runCommand } from "../hosts/commands/run-command.ts";
 import { blocksIn, pages, textOf } from "./pages.ts";
 
 const page = textOf("docs/reference/command-line.md");
 
-/** What `--help` prints. */
-async function helpOf(...command: string[]): Promise<string> {
-  const lines: string[] = [];
-  const output = { out: (text: string) => lines.push(text), err: (text: string) => lines.push(text) };
-  await run(["node", "clusterset-doh", ...command, "--help"], output);
-  return lines.join("\n");
-}
+const helpOf = async (...command: string[]) => (await runCommand(...command, "--help")).stdout;
 
 const names = [...(await helpOf()).matchAll(/^ {2}([a-z]+) (?:\[options\]|<)/gm)].map(([, name]) => name!);
 /** The options of each command. */

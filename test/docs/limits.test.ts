@@ -60,14 +60,8 @@ const written = (value: number): string[] => [
 ];
 
 const { forwarder } = fakeForwarder({});
-const metrics = metricsSource(() =>
-  readMetrics({
-    gateway: new FakeGateway(),
-    counters: new QueryCounters(),
-    clock: () => NOW,
-    forwarder,
-  }),
-);
+const parts = { gateway: new FakeGateway(), counters: new QueryCounters(), clock: () => NOW, forwarder };
+const metrics = metricsSource(() => readMetrics(parts));
 
 describe("docs/reference/limits.md and configuration.md", () => {
   it("is about settings that there are", () => {
@@ -79,24 +73,21 @@ describe("docs/reference/limits.md and configuration.md", () => {
     expect(limits.length).toBeGreaterThan(50);
   });
 
-  it.each(limits)("has %s with its default %d", (key, value) => {
+  it.each(limits)("has %s with its default %d, and the counter that it names exists", async (key, value) => {
     const row = rowOf(key);
     expect(row, key).toBeDefined();
-    const cells = row!.defaults.split(", ");
-    const cell = cells.length === 1 ? cells[0]! : cells[row!.keys.indexOf(key)]!;
-    expect(written(value)).toContain(cell);
-  });
-
-  it.each(limits)("names the counter of %s, and it exists", async (key) => {
-    const { keys, beyond } = rowOf(key)!;
+    const { keys, defaults, beyond } = row!;
+    const cells = defaults.split(", ");
+    expect(written(value)).toContain(cells.length === 1 ? cells[0]! : cells[keys.indexOf(key)]!);
     const text = await metrics.render();
     const named = /`(clusterset_doh_\w+)/.exec(beyond)?.[1];
+    // Bursts and the like count with the first key of their row.
+    const counted = [key, keys[0]!].some((one) =>
+      text.includes(`clusterset_doh_limited_total{limit="${one}"} 0\n`),
+    );
     if (named !== undefined) expect(text).toContain(`# TYPE ${named} `);
     else if (!beyond.includes("not counted, since") && !key.startsWith("dns.rateLimit."))
-      // Bursts and the like count with the first key of their row.
-      expect(
-        [key, keys[0]!].some((one) => text.includes(`clusterset_doh_limited_total{limit="${one}"} 0\n`)),
-      ).toBe(true);
+      expect(counted).toBe(true);
   });
 
   it.each(LIMITS.map((limit) => [limit]))("has %s, which is counted", (limit) => {

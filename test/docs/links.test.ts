@@ -1,66 +1,78 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
+import { REPOSITORY, sidebarOf, targetOnSite, VERSION } from "../../docs/.vitepress/markdown.ts";
 import { anchorsOf, filesBelow, pages, root, textOf, withoutCode } from "./pages.ts";
 
-interface Link {
-  readonly page: string;
-  readonly target: string;
+/** What a text names that does not exist: files or folders, and headings. @param page where paths begin */
+function deadIn(text: string, pattern: RegExp, page = ""): string[] {
+  return Array.from(text.matchAll(pattern), ([, target]) => target!).filter((target) => {
+    const [path, anchor] = target.split("#");
+    const file = path === "" ? page : join(dirname(page), path!);
+    if (!existsSync(join(root, file))) return true;
+    return anchor !== undefined && file.endsWith(".md") && !anchorsOf(file).has(anchor);
+  });
 }
 
-const links: Link[] = pages.flatMap((page) =>
-  [...withoutCode(textOf(page)).matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target]) => ({ page, target: target! }))
-    .filter(({ target }) => !/^[a-z]+:/.test(target)),
-);
+describe("the pages", () => {
+  const LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
+  const CODE = /`((?:src|test|scripts|bench|infra|examples)\/[\w./-]+\.(?:ts|sh|yaml|json))`/g;
 
-describe("links of the documentation", () => {
-  it("are found", () => expect(links.length).toBeGreaterThan(100));
-
-  it("lead to files that exist", () => {
-    const dead = links.filter(({ page, target }) => {
-      const path = target.split("#")[0]!;
-      return path !== "" && !existsSync(join(root, dirname(page), path));
-    });
-    expect(dead).toEqual([]);
+  it("link to files and headings that exist", () => {
+    const texts = pages.map((page) => ({ page, text: withoutCode(textOf(page)) }));
+    expect(texts.flatMap(({ text }) => text.match(LINK) ?? []).length).toBeGreaterThan(100);
+    const dead = texts.map(({ page, text }) => ({ page, dead: deadIn(text, LINK, page) }));
+    expect(dead.filter((one) => one.dead.length > 0)).toEqual([]);
   });
 
-  it("lead to headings that exist", () => {
-    const dead = links.filter(({ page, target }) => {
-      const [path, anchor] = target.split("#");
-      if (anchor === undefined) return false;
-      const file = path === "" ? page : join(dirname(page), path!);
-      return file.endsWith(".md") && existsSync(join(root, file)) && !anchorsOf(file).has(anchor);
-    });
-    expect(dead).toEqual([]);
-  });
-
-  it("name each page of docs/ in its index", () => {
-    const index = textOf("docs/README.md");
-    const missing = pages.filter((page) => {
-      const path = relative("docs", page).split(sep).join("/");
-      return page.startsWith("docs") && path !== "README.md" && !index.includes(`(${path})`);
-    });
-    expect(missing).toEqual([]);
+  it("name files of the code that exist", () => {
+    const dead = pages.map((page) => ({ page, dead: deadIn(textOf(page), CODE) }));
+    expect(dead.filter((one) => one.dead.length > 0)).toEqual([]);
+    expect(deadIn(textOf("docs/reference/compatibility.md"), /`(test\/[\w/.-]+)`/g)).toEqual([]);
   });
 });
 
-describe("the code", () => {
-  it("names pages and headings that exist", () => {
-    const dead = ["src", "test", "scripts", "bench", "infra", "examples"]
-      .flatMap((folder) => filesBelow(join(root, folder)))
-      .filter((path) => /\.(ts|ya?ml|md|toml)$/.test(path) && statSync(path).size < 1_000_000)
-      .flatMap((path) =>
-        [...readFileSync(path, "utf8").matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([named]) => ({
-          file: relative(root, path),
-          named,
-        })),
-      )
-      .filter(({ named }) => {
-        const [page, anchor] = named.split("#");
-        if (!existsSync(join(root, page!))) return true;
-        return anchor !== undefined && !anchorsOf(page!).has(anchor);
-      });
-    expect(dead).toEqual([]);
+it("the code names pages and headings that exist", () => {
+  const dead = ["src", "test", "scripts", "bench", "infra", "examples"]
+    .flatMap((folder) => filesBelow(join(root, folder)))
+    .filter((path) => /\.(ts|ya?ml|md|toml)$/.test(path) && statSync(path).size < 1_000_000)
+    .map((path) => ({
+      file: relative(root, path),
+      dead: deadIn(readFileSync(path, "utf8"), /\b(docs\/[\w/-]+\.md(?:#[\w-]+)?)/g),
+    }));
+  expect(dead.filter((one) => one.dead.length > 0)).toEqual([]);
+});
+
+const architecture = textOf("ARCHITECTURE.md");
+const folders = readdirSync(join(root, "src"), { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? [entry.name] : [],
+);
+
+it("ARCHITECTURE.md has every folder of src/ in its table, and no other, and each in its picture", () => {
+  const listed = [...architecture.matchAll(/^\| `([a-z0-9]+)\/` \|/gm)].map(([, folder]) => folder);
+  expect(listed.sort()).toEqual(folders.sort());
+  const [picture] = /```mermaid.*?```/s.exec(architecture)!;
+  // dns/ is below all of them.
+  expect(folders.filter((folder) => folder !== "dns" && !picture.includes(`${folder}/`))).toEqual([]);
+});
+
+describe("the site", () => {
+  it("has each page of docs/ once in its side bar, which is the index, by its title", () => {
+    const entries = sidebarOf(textOf("docs/README.md")).flatMap(({ items = [] }) => items);
+    const local = entries.filter(({ link }) => link!.startsWith("/"));
+    const ofDocs = pages.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
+    expect(local.map(({ link }) => `docs${link}`).sort()).toEqual([...ofDocs].sort());
+    for (const { link, text } of local) expect(textOf(`docs${link}`)).toMatch(`# ${text}\n`);
+  });
+
+  it.each([
+    ["../reference/limits.md#one-client", "../reference/limits.md#one-client"],
+    ["#usage", "#usage"],
+    ["https://example.org/a.md", "https://example.org/a.md"],
+    ["../../SECURITY.md#creation-times", `${REPOSITORY}/blob/v${VERSION}/SECURITY.md#creation-times`],
+    ["../../infra/systemd", `${REPOSITORY}/blob/v${VERSION}/infra/systemd`],
+    ["../reference/schema/a.json", `${REPOSITORY}/blob/v${VERSION}/docs/reference/schema/a.json`],
+  ])("links from a page of how-to/ to %s by %s", (target, expected) => {
+    expect(targetOnSite(target, join(root, "docs/how-to/access.md"))).toBe(expected);
   });
 });

@@ -75,17 +75,9 @@ describe("the alerts of infra/helm/gateway/alerts.yaml", () => {
     expect(rules.map(({ alert }) => alert)).toEqual(listed.map(([, name]) => name));
   });
 
-  it.each(rules)("$alert names metrics and labels that exist", ({ expr, annotations }) => {
-    const rows = [...expr.matchAll(/(?:clusterset_doh|process)_\w+/g)].map(([name]) => {
-      expect(`${ofPrimary}\n${ofSecondary}`).toContain(`# TYPE ${name} `);
-      return page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
-    });
-    expect(rows).not.toEqual([]);
-    for (const [, label] of annotations.summary.matchAll(/\$labels\.(\w+)/g))
-      expect(label === "instance" || rows.some((row) => row.includes(`\`${label}\``)), label).toBe(true);
-  });
-
-  it.each(rules)("$alert leads to a section of docs/how-to/troubleshoot.md", ({ annotations }) => {
+  it.each(rules)("$alert names metrics and labels that exist, and a section", ({ expr, annotations }) => {
+    const labels = annotations.summary.matchAll(/\$labels\.(\w+)/g);
+    expectMetrics(expr, labels);
     const { repository } = JSON.parse(textOf("package.json")) as { repository: { url: string } };
     const base = repository.url.replace(/^git\+|\.git$/g, "");
     const [url, anchor] = annotations.runbook_url.split("#");
@@ -93,6 +85,18 @@ describe("the alerts of infra/helm/gateway/alerts.yaml", () => {
     expect(anchorsOf("docs/how-to/troubleshoot.md")).toContain(anchor);
   });
 });
+
+/** An expression has metrics, all of which exist, with these labels. */
+function expectMetrics(expr: string, labels: Iterable<RegExpMatchArray>): void {
+  const names = Array.from(expr.matchAll(/(?:clusterset_doh|process|nodejs)_\w+/g), ([name]) =>
+    name.replace(/_bucket$/, ""),
+  );
+  expect(names).not.toEqual([]);
+  for (const name of names) expect(`${ofPrimary}\n${ofSecondary}\n${ofWorker}`).toContain(`# TYPE ${name} `);
+  const rows = page.split("\n").filter((line) => names.some((name) => line.startsWith(`| \`${name}\` |`)));
+  for (const [, label] of labels)
+    expect(label === "instance" || rows.some((row) => row.includes(`\`${label}\``)), label).toBe(true);
+}
 
 describe("the dashboard of infra/grafana", () => {
   const { panels } = JSON.parse(textOf("infra/grafana/clusterset-doh.json")) as Dashboard;
@@ -111,29 +115,10 @@ describe("the dashboard of infra/grafana", () => {
 
   it.each(shown)("$title has queries, of metrics and labels that exist", ({ targets }) => {
     expect(targets).not.toEqual([]);
-    for (const { expr, legendFormat } of targets) {
-      const names = [...expr.matchAll(/(?:clusterset_doh|process|nodejs)_\w+/g)].map(([name]) =>
-        name.replace(/_bucket$/, ""),
-      );
-      expect(names).not.toEqual([]);
-      for (const name of names)
-        expect(`${ofPrimary}\n${ofSecondary}\n${ofWorker}`).toContain(`# TYPE ${name} `);
-      const rows = page
-        .split("\n")
-        .filter((line) => names.some((name) => line.startsWith(`| \`${name}\` |`)));
-      const labels = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label);
-      for (const label of labels)
-        expect(label === "instance" || rows.some((row) => row.includes(`\`${label}\``)), label).toBe(true);
-    }
+    for (const { expr, legendFormat } of targets)
+      expectMetrics(expr, legendFormat.matchAll(/\{\{(\w+)\}\}/g));
   });
 });
-
-interface GridPosition {
-  readonly x: number;
-  readonly y: number;
-  readonly w: number;
-  readonly h: number;
-}
 
 interface Dashboard {
   readonly panels: readonly {
@@ -144,3 +129,4 @@ interface Dashboard {
     readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
   }[];
 }
+type GridPosition = Readonly<Record<"x" | "y" | "w" | "h", number>>;

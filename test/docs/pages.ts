@@ -28,10 +28,7 @@ export function textOf(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
-/**
- * The keys in the first cell of a row of docs/reference/limits.md: `.key` belongs to the group of the one
- * before.
- */
+/** The keys in the first cell of a row of limits.md: `.key` belongs to the group of the one before. */
 export function keysOfCell(cell: string): string[] {
   let group = "";
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, key]) => {

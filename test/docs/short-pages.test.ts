@@ -2,11 +2,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, test } from "vitest";
+import { parse } from "yaml";
 import { describeDemo } from "../../src/hosts/commands/demo.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
-import { localDifferences } from "../e2e/coredns/cluster-local/differences/index.ts";
 import { renderDocument } from "../e2e/coredns/comparison/document.ts";
-import { differences } from "../e2e/coredns/differences/index.ts";
+import { differences, localDifferences } from "../e2e/coredns/differences/index.ts";
+import { runCommand } from "../hosts/commands/run-command.ts";
 import { blocksIn, textOf } from "./pages.ts";
 import { documentedSetUp, SET_UPS, type SetUpName } from "./set-ups.ts";
 
@@ -48,20 +49,27 @@ it("docs/tutorials/laptop.md shows what npm start prints", () => {
   for (const line of shown!.trim().split("\n")) expect(printed).toContain(line);
 });
 
+it("docs/how-to/mesh-vpn.md exports headscale's extra records", async () => {
+  const [command] = blocksIn("docs/how-to/mesh-vpn.md", "sh")[0]!.split(" > ");
+  const { stdout } = await runCommand(...command!.split(" ").slice(2));
+  expect(JSON.parse(stdout)).toContainEqual({
+    name: "api.shop.prod.svc.federation.example.com",
+    type: "A",
+    value: "192.0.2.10",
+  });
+});
+
 const gateway = textOf("infra/systemd/clusterset-doh-gateway.service");
 const sync = textOf("infra/systemd/clusterset-doh-sync@.service");
 const page = textOf("docs/how-to/deploy/process.md");
 
-it("the systemd units start a process again after a failure, and not after a wrong configuration", () => {
+it("the systemd units start a process again after a failure, not after a wrong configuration, and the page names their files", () => {
   for (const unit of [gateway, sync]) {
     expect(unit).toMatch(/^Restart=on-failure$/m);
     expect(unit).toMatch(/^RestartPreventExitStatus=2$/m);
     // Running requests may finish for 5 seconds, 10 after an unexpected error.
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)![1])).toBeGreaterThan(10);
   }
-});
-
-it("the page names the units, their files and their state folder as they are", () => {
   const [commands] = blocksIn("docs/how-to/deploy/process.md", "sh").filter((block) =>
     block.includes("systemctl"),
   );
@@ -77,6 +85,15 @@ it("the page names the units, their files and their state folder as they are", (
   }
 });
 
+it("the probes of infra/kubernetes/gateway lead to the port that the gateway listens on", () => {
+  const [container] = parse(textOf("infra/kubernetes/gateway/statefulset.yaml")).spec.template.spec
+    .containers;
+  const [{ containerPort, name }] = container.ports;
+  expect(textOf("infra/kubernetes/gateway/gateway.yaml")).toContain(`listen: ":${containerPort}"`);
+  for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe])
+    expect(probe.httpGet).toMatchObject({ port: name, scheme: "HTTPS" });
+});
+
 // After a change of the table: npx vitest run --project unit test/docs -u
 test("docs/explanation/coredns-differences.md is what the table of differences says", async () => {
   const page = fileURLToPath(new URL("../../docs/explanation/coredns-differences.md", import.meta.url));
@@ -86,10 +103,10 @@ test("docs/explanation/coredns-differences.md is what the table of differences s
 test.each([
   ["the clusterset zone", differences],
   ["a cluster's own zone", localDifferences],
-])("each difference of %s has an id of its own and names its sources", (_, table) => {
-  expect(new Set(table.map(({ id }) => id)).size).toBe(table.length);
-  for (const { id, reason } of table)
-    expect(reason, id).toMatch(/RFC \d+|(MCS|DNS) \d|KEP-\d+|Kubernetes|Multi-label|As above/);
+])("each difference of %s has a title of its own and names its sources", (_, table) => {
+  expect(new Set(table.map(({ title }) => title)).size).toBe(table.length);
+  for (const { title, reason } of table)
+    expect(reason, title).toMatch(/RFC \d+|(MCS|DNS) \d|KEP-\d+|Kubernetes|Multi-label|As above/);
 });
 
 const folder = fileURLToPath(new URL("../../examples/security", import.meta.url));

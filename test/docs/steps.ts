@@ -8,11 +8,7 @@ export type Step =
   /** A command that ends; what it prints has every one of these parts. */
   | { readonly kind: "run"; readonly line: string; readonly expected: readonly string[] };
 
-/**
- * The steps of a page: files in YAML, named by their first line, and commands with parts of their output
- * behind `#`. YAML without a name is no file.
- * @param until a heading at which the reader stops
- */
+/** The steps of a page until a heading: files in YAML, named by their first line, and commands. */
 export function stepsOf(page: string, until?: string): Step[] {
   const text = textOf(page).split(until === undefined ? "\0" : `\n${until}\n`)[0]!;
   return [...text.matchAll(/^```(yaml|sh)\n(.*?)^```/gms)].flatMap(([, language, block]) => {

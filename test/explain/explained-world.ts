@@ -1,5 +1,4 @@
 import { type ExplainSource, explain } from "../../src/explain/explain.ts";
-import type { Explanation } from "../../src/explain/explanation.ts";
 import { SERVICE_EXPLAINER } from "../../src/explain/service.ts";
 import { readAnswer } from "../../src/http/json.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
@@ -12,25 +11,10 @@ import type { ZoneOptions } from "../../src/zone/zone-plan.ts";
 import { entriesOf, type Ranked } from "../names/entries-of.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 
-/** When the lease of a cluster expires, in Unix milliseconds. */
-export type LeaseOf = ExplainSource["leaseOf"];
+/** A world that answers and explains its answers, at time 0; by default with leases that never expire. */
+export type ExplainedWorld = ReturnType<typeof explainedWorld>;
 
-/** A world that answers and explains its answers, at time 0. */
-export interface ExplainedWorld {
-  /** The answer in JSON, and its explanation. */
-  ask(
-    name: string,
-    type: string,
-    view?: string,
-  ): {
-    readonly json: ReturnType<typeof readAnswer>;
-    readonly explanation: Explanation;
-    /** In how many steps it was made. */
-    readonly steps: number;
-  };
-}
-
-/** @param leaseOf default: leases that never expire */
+/** @param isReader whether the host does not merge */
 export function explainedWorld(
   snapshots: readonly ClusterSnapshot[],
   {
@@ -40,18 +24,18 @@ export function explainedWorld(
     ranked,
     ...merging
   }: {
-    readonly leaseOf?: LeaseOf;
+    readonly leaseOf?: ExplainSource["leaseOf"];
     readonly zone?: Partial<ZoneOptions>;
-    /** Whether the host does not merge. */
     readonly isReader?: boolean;
     readonly ranked?: Ranked;
   } & MergeOptions = {},
-): ExplainedWorld {
+) {
   const world = new KeyWorld(entriesOf(snapshots, {}, ranked), zone, merging, new Map());
   const merged = isReader ? undefined : { accounts: new Accounts(world), explainer: SERVICE_EXPLAINER };
   const source: ExplainSource = { world, leaseOf, merged };
   return {
-    ask(name, type, view) {
+    /** The answer in JSON, its explanation, and in how many steps that was made. */
+    ask(name: string, type: string, view?: string) {
       const answer = resolve(encodeQuery(name, type), {
         world,
         leases: new LeaseTables(leaseOf),

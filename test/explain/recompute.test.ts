@@ -5,9 +5,9 @@ import type { KubernetesObject } from "../../src/extract/objects.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { localityView } from "../../src/zone/world.ts";
 import { listedObjects } from "../e2e/coredns/cluster-local/fixture.ts";
-import { localQuestions, localZone } from "../e2e/coredns/cluster-local/questions.ts";
+import { localQuestions } from "../e2e/coredns/cluster-local/questions.ts";
 import { fixtureOf } from "../e2e/coredns/fixture.ts";
-import { questionsFor } from "../e2e/coredns/questions.ts";
+import { localZone, questionsFor } from "../e2e/coredns/questions.ts";
 import { objectsOf } from "../e2e/coredns/worlds/services.ts";
 import { type KubeObject, namespace } from "../e2e/servers/kubernetes/objects.ts";
 import { mergeClusterset } from "../merge/merged.ts";
@@ -23,9 +23,7 @@ const SERVICE_TYPES = new Set([1, 28, 33]);
 const LEASES: Readonly<Record<string, number>> = { east: 300, north: 20, "south.eu": 7, west: 12 };
 const leaseOf = (clusterId: string) => (LEASES[clusterId] ?? 300) * 1000;
 
-/**
- * The records of an answer as they follow from its explanation, in text: each TTL is bounded by the leases.
- */
+/** The records of an answer as they follow from its explanation: each TTL is bounded by the leases. */
 function recomputed({ explanation }: ReturnType<ExplainedWorld["ask"]>): string[] {
   const left = Math.min(...explanation.leases.map(({ expiresAt }) => expiresAt! / 1000));
   return explanation.records

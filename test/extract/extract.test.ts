@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { extractSnapshot } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import type { EndpointGroups } from "../../src/snapshot/schema.ts";
 import {
   clusterProperty,
   namespace,
@@ -20,52 +21,43 @@ function extract(...objects: KubernetesObject[]) {
   return snapshot;
 }
 
+/** The keys of members by group. */
+const membersIn = (groups: EndpointGroups) =>
+  Object.entries(groups).map(([key, { members }]) => [key, Object.keys(members)]);
+
 describe("exports (KEP-1645, Exporting Services)", () => {
   test("an export contains the ServiceExport, its Service and that Service's slices", () => {
+    const same = {
+      clusterIPs: ["10.96.0.10", "fd00::10"],
+      ipFamilies: ["IPv4", "IPv6"],
+      externalIPs: ["192.0.2.9"],
+      sessionAffinity: "ClientIP",
+      internalTrafficPolicy: "Cluster",
+      trafficDistribution: "PreferSameZone",
+      ports: [
+        { name: "http", protocol: "TCP", port: 80, appProtocol: "http" },
+        { name: "dns", protocol: "UDP", port: 53 },
+      ],
+    };
+    const declared = { exportedLabels: { tier: "front" }, exportedAnnotations: { "a/b": "c d" } };
+    const ingress = [{ ip: "192.0.2.1", ipMode: "VIP" }, { hostname: "lb.example" }];
+    const affinity = { sessionAffinityConfig: { clientIP: { timeoutSeconds: 600 } } };
     const { exports, findings } = extract(
-      service(
-        "shop/web",
-        {
-          type: "LoadBalancer",
-          clusterIP: "10.96.0.10",
-          clusterIPs: ["10.96.0.10", "fd00::10"],
-          ipFamilies: ["IPv4", "IPv6"],
-          externalIPs: ["192.0.2.9"],
-          sessionAffinity: "ClientIP",
-          sessionAffinityConfig: { clientIP: { timeoutSeconds: 600 } },
-          internalTrafficPolicy: "Cluster",
-          trafficDistribution: "PreferSameZone",
-          ports: [
-            { name: "http", protocol: "TCP", port: 80, appProtocol: "http" },
-            { name: "dns", protocol: "UDP", port: 53 },
-          ],
-        },
-        { loadBalancer: { ingress: [{ ip: "192.0.2.1", ipMode: "VIP" }, { hostname: "lb.example" }] } },
-      ),
-      serviceExport("shop/web", { exportedLabels: { tier: "front" }, exportedAnnotations: { "a/b": "c d" } }),
+      service("shop/web", { type: "LoadBalancer", ...same, ...affinity }, { loadBalancer: { ingress } }),
+      serviceExport("shop/web", declared),
       slice("shop/web-1", ofService("web"), [
         { addresses: ["10.0.0.1"], conditions: { ready: true, serving: true }, zone: "east-a" },
       ]),
     );
     expect(findings).toEqual({});
     expect(exports["shop/web"]).toEqual({
+      ...same,
+      ...declared,
       exportedAt: "2026-01-02T03:04:05Z",
       serviceType: "LoadBalancer",
       headless: false,
-      ports: [
-        { name: "http", protocol: "TCP", port: 80, appProtocol: "http" },
-        { name: "dns", protocol: "UDP", port: 53 },
-      ],
-      sessionAffinity: "ClientIP",
       sessionAffinityTimeoutSeconds: 600,
-      internalTrafficPolicy: "Cluster",
-      trafficDistribution: "PreferSameZone",
-      ipFamilies: ["IPv4", "IPv6"],
-      exportedLabels: { tier: "front" },
-      exportedAnnotations: { "a/b": "c d" },
-      clusterIPs: ["10.96.0.10", "fd00::10"],
       loadBalancer: [{ ip: "192.0.2.1" }, { hostname: "lb.example" }],
-      externalIPs: ["192.0.2.9"],
       endpoints: {
         "http/TCP/8080": {
           ports: [{ name: "http", protocol: "TCP", port: 8080 }],
@@ -76,17 +68,13 @@ describe("exports (KEP-1645, Exporting Services)", () => {
   });
 
   test("an export's labels and annotations are those that fit, by their bytes as JSON", () => {
-    const { exports } = extract(
-      service("shop/web"),
-      serviceExport("shop/web", {
-        exportedLabels: Object.fromEntries(
-          Array.from({ length: 30_000 }, (_, index) => [`key-${index}`, ""]),
-        ),
-        exportedAnnotations: { a: "1", control: "\u0001".repeat(50_000), plain: "x".repeat(200_000), z: "2" },
-      }),
-    );
+    const labels = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`key-${index}`, ""]));
+    const annotations = { a: "1", control: "\u0001".repeat(50_000), plain: "x".repeat(200_000), z: "2" };
+    const declared = { exportedLabels: labels, exportedAnnotations: annotations };
+    const { exports } = extract(service("shop/web"), serviceExport("shop/web", declared));
     const { exportedLabels, exportedAnnotations } = exports["shop/web"]!;
-    expect(exportedAnnotations).toEqual({ a: "1", plain: "x".repeat(200_000), z: "2" });
+    const { control: _, ...fitting } = annotations;
+    expect(exportedAnnotations).toEqual(fitting);
     expect(Object.keys(exportedLabels!).length).toBeGreaterThan(10_000);
     expect(JSON.stringify(exportedLabels).length).toBeLessThanOrEqual(256 * 1024);
   });
@@ -106,23 +94,15 @@ describe("exports (KEP-1645, Exporting Services)", () => {
     });
   });
 
-  test.each([
-    ["true", true],
-    ["false", undefined],
-    ["True", undefined],
-    ["", undefined],
-  ])(
-    "the annotation tolerate-unready-endpoints %j counts as publishNotReadyAddresses: %s (2.1)",
-    (value, expected) => {
-      const old = service("shop/db", { clusterIP: "None" });
+  test("the annotation tolerate-unready-endpoints counts as publishNotReadyAddresses where it is true (2.1)", () => {
+    const old = service("shop/db", { clusterIP: "None" });
+    for (const value of ["true", "false", "True", ""]) {
       const annotations = { "service.alpha.kubernetes.io/tolerate-unready-endpoints": value };
-      const { exports } = extract(
-        { ...old, metadata: { ...old.metadata, annotations } },
-        serviceExport("shop/db"),
-      );
-      expect(exports["shop/db"]!.publishNotReadyAddresses).toBe(expected);
-    },
-  );
+      const annotated = { ...old, metadata: { ...old.metadata, annotations } };
+      const { publishNotReadyAddresses } = extract(annotated, serviceExport("shop/db")).exports["shop/db"]!;
+      expect(publishNotReadyAddresses, value).toBe(value === "true" || undefined);
+    }
+  });
 
   test("ServiceExports of two API groups are one export with the older date", () => {
     const { exports } = extract(
@@ -134,51 +114,102 @@ describe("exports (KEP-1645, Exporting Services)", () => {
   });
 });
 
+describe("the spec of an exported Service", () => {
+  const exported = (spec: object) =>
+    extract(service("shop/web", { ...spec }), serviceExport("shop/web")).exports["shop/web"]!;
+
+  test("is taken whole up to its bounds", () => {
+    const ports = [
+      { port: 2 ** 31 - 1 },
+      { port: 1 - 2 ** 31 },
+      { port: 1, name: "n".repeat(63), protocol: "p".repeat(16) },
+      { port: 1, name: null, protocol: null },
+    ];
+    const spec = { ports, externalIPs: Array(100).fill("192.0.2.1"), sessionAffinity: "s".repeat(63) };
+    const { externalIPs, sessionAffinity, ports: kept } = exported(spec);
+    expect([kept.length, externalIPs!.length, sessionAffinity!.length]).toEqual([4, 100, 63]);
+  });
+
+  test("may lack optional fields, or have them empty", () => {
+    for (const value of [null, "", undefined]) {
+      const empty = exported({ type: value, sessionAffinity: value, internalTrafficPolicy: value });
+      expect(empty.serviceType).toBe("ClusterIP");
+      for (const field of ["sessionAffinity", "internalTrafficPolicy"])
+        expect(empty).not.toHaveProperty(field);
+    }
+    for (const externalIPs of [null, []]) expect(exported({ externalIPs })).not.toHaveProperty("externalIPs");
+  });
+
+  test.each<[object, boolean, string[] | undefined]>([
+    [{ clusterIP: "None", clusterIPs: undefined }, true, undefined],
+    [{ clusterIP: undefined, clusterIPs: ["None"] }, true, undefined],
+    [{ clusterIP: "10.96.0.1", clusterIPs: [] }, false, ["10.96.0.1"]],
+    [{ clusterIP: "10.96.0.1", clusterIPs: ["10.96.0.1", "fd00::1"] }, false, ["10.96.0.1", "fd00::1"]],
+    [{ clusterIP: undefined, clusterIPs: undefined }, false, undefined],
+  ])("names its cluster IPs as %j: headless %j, %j", (spec, isHeadless, ips) => {
+    const { headless, clusterIPs } = exported(spec);
+    expect([headless, clusterIPs]).toEqual([isHeadless, ips]);
+  });
+});
+
 describe("endpoints (discovery.k8s.io/v1)", () => {
-  const exported = [service("shop/web"), serviceExport("shop/web")];
   const endpointsOf = (...slices: KubernetesObject[]) =>
-    extract(...exported, ...slices).exports["shop/web"]!.endpoints;
+    extract(service("shop/web"), serviceExport("shop/web"), ...slices).exports["shop/web"]!.endpoints;
+  const one = { addresses: ["10.0.0.1"] };
+  const sliceWith = (name: string, endpoint: object, fields = {}) =>
+    slice(`shop/${name}`, ofService("web"), [endpoint], fields);
+  /** The endpoint of slices that have no other one. */
+  const endpointOf = (...slices: KubernetesObject[]) => {
+    const { address, ...rest } = endpointsOf(...slices)["http/TCP/8080"]!.members["10.0.0.1"]!;
+    expect(address).toBe("10.0.0.1");
+    return rest;
+  };
 
   test.each([
-    [{}, {}],
     [undefined, {}],
-    [null, {}],
     [{ ready: null, serving: null, terminating: null }, {}],
     [{ ready: true, serving: true, terminating: false }, {}],
     [{ ready: false }, { ready: false }],
-    [
-      { ready: false, serving: true, terminating: true },
-      { ready: false, terminating: true },
-    ],
     [
       { ready: false, serving: false, terminating: true },
       { ready: false, serving: false, terminating: true },
     ],
   ])("conditions %j become %j: absent means ready, serving, not terminating", (conditions, kept) => {
-    const endpoints = endpointsOf(
-      slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"], conditions }]),
-    );
-    expect(endpoints["http/TCP/8080"]!.members).toEqual({ "10.0.0.1": { address: "10.0.0.1", ...kept } });
+    expect(endpointOf(sliceWith("web-1", { ...one, conditions }))).toEqual(kept);
   });
 
-  test("merges slices by their ports; an endpoint in two slices is one, and ready if it is ready in either", () => {
-    const other = { ports: [{ name: "http", protocol: "TCP", port: 9090 }] };
+  test.each<[object, object, object]>([
+    [{ ready: false }, { ready: false }, { ready: false }],
+    [{ ready: false }, { ready: true }, {}],
+    [{ ready: true }, { ready: false }, {}],
+    [{ serving: false }, { serving: false }, { serving: false }],
+    [{}, { serving: false }, {}],
+    [{ terminating: true }, { terminating: true }, { terminating: true }],
+    [{ terminating: true }, {}, {}],
+  ])(
+    "an endpoint in two slices has, for the conditions %j and %j, the conditions %j",
+    (left, right, kept) => {
+      const slices = [left, right].map((conditions, at) => sliceWith(`web-${at}`, { ...one, conditions }));
+      expect(endpointOf(...slices)).toEqual(kept);
+    },
+  );
+
+  test("an endpoint in several slices has the zone of the first one by name that has one", () => {
+    const slices = [undefined, "b", "c"].map((zone, at) => sliceWith(`web-${at}`, { ...one, zone }));
+    expect(endpointOf(...slices.reverse())).toEqual({ zone: "b" });
+  });
+
+  test("slices are merged by their ports", () => {
     const endpoints = endpointsOf(
-      slice("shop/web-1", ofService("web"), [
-        { addresses: ["10.0.0.2"], conditions: { ready: false, terminating: true }, zone: "a" },
-        { addresses: ["10.0.0.1"] },
-      ]),
-      slice("shop/web-2", ofService("web"), [{ addresses: ["10.0.0.2"], conditions: { ready: true } }]),
-      slice("shop/web-3", ofService("web"), [{ addresses: ["fd00::1"] }], { addressType: "IPv6" }),
-      slice("shop/web-4", ofService("web"), [{ addresses: ["10.0.0.3"] }], other),
+      sliceWith("web-1", { addresses: ["10.0.0.2"] }),
+      sliceWith("web-2", one),
+      sliceWith("web-3", { addresses: ["fd00::1"] }, { addressType: "IPv6" }),
+      sliceWith("web-4", { addresses: ["10.0.0.3"] }, { ports: [{ name: "http", port: 9090 }] }),
     );
-    expect(Object.keys(endpoints)).toEqual(["http/TCP/8080", "http/TCP/9090"]);
-    expect(endpoints["http/TCP/8080"]!.members).toEqual({
-      "10.0.0.1": { address: "10.0.0.1" },
-      "10.0.0.2": { address: "10.0.0.2", zone: "a" },
-      "fd00::1": { address: "fd00::1" },
-    });
-    expect(Object.keys(endpoints["http/TCP/9090"]!.members)).toEqual(["10.0.0.3"]);
+    expect(membersIn(endpoints)).toEqual([
+      ["http/TCP/8080", ["10.0.0.1", "10.0.0.2", "fd00::1"]],
+      ["http/TCP/9090", ["10.0.0.3"]],
+    ]);
   });
 
   test.each([
@@ -188,44 +219,26 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
     ["with a name that begins with a hyphen", [{ name: "-a.b_c", port: 53 }], "(-a.b_c)/TCP/53"],
     ["without number: every port", [{ name: "any", protocol: "TCP", port: null }], "*"],
     ["none", null, "*"],
-    [
-      "in any order, twice",
-      [
-        { name: "b", port: 2 },
-        { name: "a", port: 1 },
-        { name: "b", port: 2, protocol: "TCP" },
-      ],
-      "a/TCP/1,b/TCP/2",
-    ],
+    ["in any order, twice", ["b", "a", "b"].map((name) => ({ name, port: 1 })), "a/TCP/1,b/TCP/1"],
   ])("ports %s", (_, ports, key) => {
-    const endpoints = endpointsOf(
-      slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"] }], { ports }),
-    );
-    expect(Object.keys(endpoints)).toEqual([key]);
+    expect(Object.keys(endpointsOf(sliceWith("web-1", one, { ports })))).toEqual([key]);
   });
 
   test("port sets too long for a key stay distinct if they start alike", () => {
     const many = Array.from({ length: 400 }, (_, index) => ({ name: `port-${index}`, port: 1000 + index }));
     const endpoints = endpointsOf(
-      slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"] }], { ports: many }),
-      slice("shop/web-2", ofService("web"), [{ addresses: ["10.0.0.2"] }], { ports: many.slice(0, -1) }),
+      sliceWith("web-1", one, { ports: many }),
+      sliceWith("web-2", { addresses: ["10.0.0.2"] }, { ports: many.slice(0, -1) }),
     );
-    expect(
-      Object.values(endpoints).map(({ ports, members }) => [ports.length, Object.keys(members)]),
-    ).toEqual([
-      [400, ["10.0.0.1"]],
-      [399, ["10.0.0.2"]],
-    ]);
+    const sizes = Object.values(endpoints).map(({ ports }) => ports.length);
+    expect(sizes).toEqual([400, 399]);
+    expect(membersIn(endpoints).map(([, members]) => members)).toEqual([["10.0.0.1"], ["10.0.0.2"]]);
   });
 
   test("slices of imports never belong to the Service, also with its label (Cilium, GKE)", () => {
-    const endpoints = endpointsOf(
-      slice("shop/a", { ...ofService("web"), ...ofImport("web", "west") }, [{ addresses: ["10.1.0.1"] }]),
-      slice("shop/b", { ...ofService("web"), "multicluster.kubernetes.io/source-cluster": "west" }, [
-        { addresses: ["10.1.0.2"] },
-      ]),
-    );
-    expect(endpoints).toEqual({});
+    const labels = [ofImport("web", "west"), { "multicluster.kubernetes.io/source-cluster": "west" }];
+    for (const imported of labels)
+      expect(endpointsOf(slice("shop/a", { ...ofService("web"), ...imported }, [one]))).toEqual({});
   });
 });
 
@@ -244,34 +257,30 @@ describe("imports (KEP-1645, Importing Services)", () => {
       ports: [{ name: "", protocol: "TCP", port: 80 }],
       sessionAffinity: "None",
     });
-    expect(
-      Object.entries(imports["shop/web"]!.endpoints).map(([source, groups]) => [
-        source,
-        Object.keys(groups["http/TCP/8080"]!.members),
-      ]),
-    ).toEqual([
-      ["", ["10.1.0.2"]],
-      ["West_1", ["10.1.0.1"]],
+    const { "": unnamed, West_1: west, ...others } = imports["shop/web"]!.endpoints;
+    expect([unnamed, west].map((groups) => membersIn(groups!))).toEqual([
+      [["http/TCP/8080", ["10.1.0.2"]]],
+      [["http/TCP/8080", ["10.1.0.1"]]],
     ]);
+    expect(others).toEqual({});
   });
 
-  test.each([undefined, null, {}, { ports: [] }])("keeps the valid parts of the spec %j", (spec) => {
-    const { imports } = extract(object("multicluster.x-k8s.io/v1beta1", "ServiceImport", "shop/x", { spec }));
-    expect(imports["shop/x"]).toEqual({ ips: [], ports: [], endpoints: {} });
+  test("keeps the valid parts of a spec", () => {
+    for (const spec of [undefined, null, {}, { ports: [] }]) {
+      const made = object("multicluster.x-k8s.io/v1beta1", "ServiceImport", "shop/x", { spec });
+      expect(extract(made).imports["shop/x"]).toEqual({ ips: [], ports: [], endpoints: {} });
+    }
   });
 
-  test.each(["labels", "annotations"])(
-    "leaves out what Submariner's Lighthouse keeps for itself, by its %s",
-    (where) => {
-      const spec = { type: "ClusterSetIP", ips: ["10.96.0.7"], ports: [{ port: 80 }] };
+  test("leaves out what Submariner's Lighthouse keeps for itself, by its labels or annotations", () => {
+    const spec = { type: "ClusterSetIP", ips: ["10.96.0.7"], ports: [{ port: 80 }] };
+    for (const where of ["labels", "annotations"]) {
       const kept = { [where]: { "lighthouse.submariner.io/sourceNamespace": "shop" } };
-      const { imports, findings } = extract(
-        object("multicluster.x-k8s.io/v1alpha1", "ServiceImport", "shop/web-shop-east", { spec }, kept),
-        serviceImport("shop/web"),
-      );
+      const own = object("multicluster.x-k8s.io/v1alpha1", "ServiceImport", "shop/web-east", { spec }, kept);
+      const { imports, findings } = extract(own, serviceImport("shop/web"));
       expect([Object.keys(imports), findings]).toEqual([["shop/web"], {}]);
-    },
-  );
+    }
+  });
 
   test("prefers multicluster.x-k8s.io to the other API group", () => {
     const { imports } = extract(
@@ -282,32 +291,25 @@ describe("imports (KEP-1645, Importing Services)", () => {
   });
 });
 
-describe("namespaces, topology, cluster id", () => {
-  test("a Terminating namespace still counts; without the namespace its objects are leftovers", () => {
-    const web = [service("gone/web"), serviceExport("gone/web"), serviceExport("gone/lonely")];
-    const terminating = extract(...web, namespace("gone", { deletionTimestamp: "2026-01-02T03:04:06Z" }));
-    expect(Object.keys(terminating.exports)).toEqual(["gone/web"]);
-    expect(Object.keys(terminating.findings)).toEqual(["ServiceExport/gone/lonely/NoService"]);
-    const leftover = extract(...web);
-    expect([leftover.exports, leftover.findings]).toEqual([{}, {}]);
-  });
-  test.each([
-    ["given", "east", "west", "uid-1", "east"],
-    ["the ClusterProperty", undefined, "west.registry", "uid-1", "west.registry"],
-    [
-      "the UID of kube-system",
-      undefined,
-      undefined,
-      "721ab723-13bc-11e5-aec2-42010af0021e",
-      "721ab723-13bc-11e5-aec2-42010af0021e",
-    ],
-  ])("the cluster id is %s (KEP-2149)", (_, given, property, uid, clusterId) => {
-    const objects = [
-      namespace("kube-system", { uid }),
-      clusterProperty("clusterset.k8s.io", "not this one"),
-      ...(property === undefined ? [] : [clusterProperty("cluster.clusterset.k8s.io", property)]),
-    ];
-    const options = given === undefined ? {} : { clusterId: given };
-    expect(extractSnapshot(objects, options).clusterId).toBe(clusterId);
-  });
+test("a Terminating namespace still counts; without the namespace its objects are leftovers", () => {
+  const web = [service("gone/web"), serviceExport("gone/web"), serviceExport("gone/lonely")];
+  const terminating = extract(...web, namespace("gone", { deletionTimestamp: "2026-01-02T03:04:06Z" }));
+  expect(Object.keys(terminating.exports)).toEqual(["gone/web"]);
+  expect(Object.keys(terminating.findings)).toEqual(["ServiceExport/gone/lonely/NoService"]);
+  const leftover = extract(...web);
+  expect([leftover.exports, leftover.findings]).toEqual([{}, {}]);
+});
+
+const uid = "721ab723-13bc-11e5-aec2-42010af0021e";
+test.each([
+  ["given", "east", "west", "east"],
+  ["the ClusterProperty", undefined, "west.registry", "west.registry"],
+  ["the UID of kube-system", undefined, undefined, uid],
+])("the cluster id is %s (KEP-2149)", (_, clusterId, property, expected) => {
+  const objects = [
+    namespace("kube-system", { uid }),
+    clusterProperty("clusterset.k8s.io", "not this one"),
+    ...(property === undefined ? [] : [clusterProperty("cluster.clusterset.k8s.io", property)]),
+  ];
+  expect(extractSnapshot(objects, clusterId === undefined ? {} : { clusterId }).clusterId).toBe(expected);
 });

@@ -18,57 +18,45 @@ function extract(objects: KubernetesObject[], pods?: (typeof PodNames)["_output"
 }
 
 const created = { creationTimestamp: "2026-01-02T03:04:05Z" };
-const dated = (place: string, spec: object, metadata: object = {}): KubernetesObject => {
-  const usual = service(place, { ...spec });
-  return { ...usual, metadata: { ...usual.metadata, ...created, ...metadata } };
+const alias = (more: object, metadata: object = {}) => {
+  const spec = { type: "ExternalName", externalName: "api.partner.example", ...more };
+  return object("v1", "Service", "shop/partner", { spec }, { ...created, ...metadata });
 };
-const alias = (spec: object, metadata: object = {}) =>
-  object(
-    "v1",
-    "Service",
-    "shop/partner",
-    { spec: { type: "ExternalName", externalName: "api.partner.example", ...spec } },
-    { ...created, ...metadata },
-  );
-
-describe("a cluster without its own zone", () => {
-  test("pushes no Services and pods of its own", () => {
-    const objects = [namespace("shop"), service("shop/web"), pod("shop/web-0", { podIP: "10.0.0.1" })];
-    const snapshot = extractSnapshot(objects, { clusterId: "east" });
-    expect(snapshot).toMatchObject({ services: {}, pods: {}, findings: {} });
-    expect(snapshot).not.toHaveProperty("clusterZone");
-  });
-});
 
 describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
-  test("has every Service, exported or not, with the data of its records (2.3)", () => {
-    const { services, exports, clusterZone } = extract([
-      dated("shop/web", { clusterIPs: ["10.96.0.10", "fd00::10"] }),
+  test("has every Service, exported or not, with the data of its records (2.3), of an ExternalName neither addresses nor endpoints (2.5)", () => {
+    const spec = {
+      clusterIPs: ["10.96.0.10", "fd00::10"],
+      ports: [{ name: "http", protocol: "TCP", port: 80 }],
+    };
+    const { services, exports, findings, clusterZone } = extract([
+      object("v1", "Service", "shop/web", { spec }, created),
       slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
+      alias({ clusterIP: "10.96.0.11", clusterIPs: ["10.96.0.11"] }),
+      slice("shop/partner-1", ofService("partner"), [{ addresses: ["10.0.0.1"] }]),
     ]);
     expect(clusterZone).toEqual({ name: "cluster.local", pods: "disabled" });
-    expect(exports).toEqual({});
+    expect([exports, findings]).toEqual([{}, {}]);
+    // Only endpoints of headless Services have records.
+    const both = { createdAt: created.creationTimestamp, headless: false, endpoints: {} };
     expect(services).toEqual({
-      "shop/web": {
-        createdAt: "2026-01-02T03:04:05Z",
-        serviceType: "ClusterIP",
-        headless: false,
-        ports: [{ name: "http", protocol: "TCP", port: 80 }],
-        clusterIPs: ["10.96.0.10", "fd00::10"],
-        // Only endpoints of headless Services have records.
-        endpoints: {},
+      "shop/web": { ...both, ...spec, serviceType: "ClusterIP" },
+      "shop/partner": {
+        ...both,
+        serviceType: "ExternalName",
+        ports: [],
+        externalName: "api.partner.example",
       },
     });
   });
 
   test("every slice with the Service's label counts, as in CoreDNS; an export has only its own cluster's", () => {
+    const labels = { ...ofService("web"), ...ofImport("web", "west") };
     const { services, exports } = extract([
-      service("shop/web", { selector: undefined, clusterIP: "None", clusterIPs: ["None"] }),
+      service("shop/web", { clusterIP: "None", clusterIPs: ["None"] }),
       serviceExport("shop/web"),
       slice("shop/by-hand", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
-      slice("shop/derived", { ...ofService("web"), ...ofImport("web", "west") }, [
-        { addresses: ["10.1.0.1"] },
-      ]),
+      slice("shop/derived", labels, [{ addresses: ["10.1.0.1"] }]),
     ]);
     const addresses = (of: { endpoints: Record<string, { members: object }> } | undefined) =>
       Object.values(of!.endpoints).flatMap(({ members }) => Object.keys(members));
@@ -76,36 +64,18 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
     expect(addresses(exports["shop/web"])).toEqual(["10.0.0.1"]);
   });
 
-  test("an ExternalName Service has neither addresses nor endpoints (2.5)", () => {
-    const { services, findings } = extract([
-      alias({ clusterIP: "10.96.0.11", clusterIPs: ["10.96.0.11"] }),
-      slice("shop/partner-1", ofService("partner"), [{ addresses: ["10.0.0.1"] }]),
-    ]);
-    expect(findings).toEqual({});
-    expect(services["shop/partner"]).toEqual({
-      createdAt: "2026-01-02T03:04:05Z",
-      serviceType: "ExternalName",
-      headless: false,
-      ports: [],
-      externalName: "api.partner.example",
-      endpoints: {},
-    });
-  });
-
-  test.each([
-    ["no creation timestamp", {}, UNDATED, []],
-    ["an invalid one", { creationTimestamp: "yesterday" }, UNDATED, ["InvalidTimestamp"]],
-    [
-      "one with an offset",
-      { creationTimestamp: "2026-01-01T01:00:00+01:00" },
-      "2026-01-01T01:00:00+01:00",
-      [],
-    ],
-  ])("%s", (_, metadata, createdAt, reasons) => {
-    const bare = object("v1", "Service", "shop/web", { spec: {} }, metadata);
-    const { services, findings } = extract([bare]);
-    expect(services["shop/web"]).toMatchObject({ createdAt, serviceType: "ClusterIP" });
-    expect(Object.values(findings).map(({ reason }) => reason)).toEqual(reasons);
+  test("counts as undated without a valid creation timestamp", () => {
+    const offset = "2026-01-01T01:00:00+01:00";
+    for (const [creationTimestamp, createdAt, reasons] of [
+      [undefined, UNDATED, []],
+      ["yesterday", UNDATED, ["InvalidTimestamp"]],
+      [offset, offset, []],
+    ] as const) {
+      const dated = object("v1", "Service", "shop/web", {}, { creationTimestamp });
+      const { services, findings } = extract([dated]);
+      expect(services["shop/web"]).toMatchObject({ createdAt, serviceType: "ClusterIP" });
+      expect(Object.values(findings).map(({ reason }) => reason)).toEqual(reasons);
+    }
   });
 });
 
@@ -113,13 +83,8 @@ describe("names of several labels (Multi-label subdomain support, Proposed solut
   const annotated = (name: unknown) => ({ annotations: { [OWNED_NAME_ANNOTATION]: name } });
 
   test.each([
-    ["spec.name", { name: "my-service.my-cluster" }, {}, "my-service.my-cluster"],
-    [
-      "the annotation, since API servers drop the field",
-      {},
-      annotated("my-service.my-cluster"),
-      "my-service.my-cluster",
-    ],
+    ["spec.name", { name: "a.b" }, {}, "a.b"],
+    ["the annotation, since API servers drop the field", {}, annotated("a.b"), "a.b"],
     ["spec.name before the annotation", { name: "a.b" }, annotated("c.d"), "a.b"],
     ["one label, which replaces metadata.name", { name: "other" }, {}, "other"],
     ["an empty name, which is ignored", { name: "" }, annotated(""), undefined],
@@ -130,78 +95,56 @@ describe("names of several labels (Multi-label subdomain support, Proposed solut
     expect(services["shop/partner"]!.ownedName).toBe(ownedName);
   });
 
-  test.each([
-    "a..b",
-    ".a",
-    "a.",
-    "-a.b",
-    "a_b.c",
-    "a b",
-    "x".repeat(64),
-    Array(65).fill("abc").join("."),
-    7,
-    { a: 1 },
-  ])('"Must be a valid DNS name": %j', (name) => {
-    const { services, findings } = extract([alias({ name })]);
-    expect(Object.keys(findings)).toEqual(["Service/shop/partner/InvalidSpecName"]);
-    expect(services["shop/partner"]).toMatchObject({ externalName: "api.partner.example" });
-    expect(services["shop/partner"]).not.toHaveProperty("ownedName");
+  test("must be valid DNS names", () => {
+    const long = ["x".repeat(64), Array(65).fill("abc").join(".")];
+    for (const name of ["a..b", ".a", "a.", "-a.b", "a_b.c", "a b", ...long, 7, { a: 1 }]) {
+      const { services, findings } = extract([alias({ name })]);
+      expect(Object.keys(findings), String(name)).toEqual(["Service/shop/partner/InvalidSpecName"]);
+      expect(services["shop/partner"]).toMatchObject({ externalName: "api.partner.example" });
+      expect(services["shop/partner"]).not.toHaveProperty("ownedName");
+    }
   });
 });
 
 describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
-  test.each([
-    [
-      "every address",
-      { podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }] },
-      {},
-      ["shop/10.0.0.1", "shop/fd00::1"],
-    ],
-    ["podIP alone, in a manifest", { podIP: "10.0.0.1" }, {}, ["shop/10.0.0.1"]],
-    ["Pending, with an address", { phase: "Pending", podIP: "10.0.0.1" }, {}, ["shop/10.0.0.1"]],
-    ["no address yet", { phase: "Pending" }, {}, []],
-    ["Succeeded", { phase: "Succeeded", podIP: "10.0.0.1" }, {}, []],
-    ["Failed", { phase: "Failed", podIP: "10.0.0.1" }, {}, []],
-    ["Unknown", { phase: "Unknown", podIP: "10.0.0.1" }, {}, []],
-    ["no status", undefined, {}, []],
-    ["null", { podIP: null }, {}, []],
-    ["an empty text", { podIP: "" }, {}, []],
-    ["an empty list", { podIPs: [], podIP: "10.0.0.1" }, {}, ["shop/10.0.0.1"]],
-    ["empty elements", { podIPs: [{ ip: "" }, {}, { ip: null }, { ip: "::" }] }, {}, ["shop/::"]],
-    ["the longest text of an address", { podIP: "f".repeat(45) }, {}, [`shop/${"f".repeat(45)}`]],
-    ["being deleted", { podIP: "10.0.0.1" }, { deletionTimestamp: "2026-01-02T03:04:06Z" }, []],
-  ])("%s", (_, status, metadata, expected) => {
-    const { pods, findings } = extract([pod("shop/p", status, metadata)], "verified");
-    expect({ pods: Object.keys(pods), findings }).toEqual({ pods: expected, findings: {} });
+  const deleting = { deletionTimestamp: "2026-01-02T03:04:06Z" };
+  const [one, six] = ["10.0.0.1", "fd00::1"];
+
+  test.each<[string, object | undefined, string[], object?]>([
+    ["every address", { podIP: one, podIPs: [{ ip: one }, { ip: six }] }, [one, six]],
+    ["podIP alone, in a manifest", { podIP: one, podIPs: [] }, [one]],
+    ["Pending, with an address", { phase: "Pending", podIP: one }, [one]],
+    ["Succeeded", { phase: "Succeeded", podIP: one }, []],
+    ["Failed", { phase: "Failed", podIP: one }, []],
+    ["Unknown", { phase: "Unknown", podIP: one }, []],
+    ["no status", undefined, []],
+    ["null", { podIP: null }, []],
+    ["empty elements", { podIPs: [{ ip: "" }, {}, { ip: null }, { ip: "::" }] }, ["::"]],
+    ["the longest text of an address", { podIP: "f".repeat(45) }, ["f".repeat(45)]],
+    ["being deleted", { podIP: one }, [], deleting],
+  ])("%s", (_, status, addresses, metadata = {}) => {
+    const { pods, findings } = extract([pod("shop/p", { ...status }, { ...metadata })], "verified");
+    expect(Object.keys(pods)).toEqual(addresses.map((address) => `shop/${address}`));
+    expect(findings).toEqual({});
   });
 
-  test("an address of several pods (host network) is removed with the last of them", () => {
+  test("an address of several pods (host network) leaves with the last of them", () => {
     const assembler = new SnapshotAssembler(optionsOf("verified"));
-    const pods = () => Object.keys(assembler.snapshot().pods);
-    const [a, b] = ["shop/a", "shop/b"].map((place) =>
-      pod(place, { podIP: "192.0.2.1", podIPs: [{ ip: "192.0.2.1" }, { ip: "192.0.2.1" }] }),
-    );
-    for (const each of [namespace("shop"), a!, b!]) assembler.upsert(each);
-    expect(pods()).toEqual(["shop/192.0.2.1"]);
-    assembler.delete(a!);
-    expect(pods()).toEqual(["shop/192.0.2.1"]);
-    assembler.upsert(pod("shop/b", { podIP: "192.0.2.2" }));
-    expect(pods()).toEqual(["shop/192.0.2.2"]);
-    assembler.delete(namespace("shop"));
-    expect(pods()).toEqual([]);
-    assembler.upsert(namespace("shop"));
-    expect(pods()).toEqual(["shop/192.0.2.2"]);
+    const hosted = ["shop/a", "shop/b"].map((name) => pod(name, { podIPs: [{ ip: one }, { ip: one }] }));
+    for (const each of [namespace("shop"), ...hosted]) assembler.upsert(each);
+    const left = hosted.map((each) => {
+      assembler.delete(each);
+      return Object.keys(assembler.snapshot().pods);
+    });
+    expect(left).toEqual([[`shop/${one}`], []]);
   });
 
-  test("an invalid address yields a finding, which is removed with the pod", () => {
-    const assembler = new SnapshotAssembler(optionsOf("verified"));
+  test("lack those that are none, with a finding", () => {
     const wrong = ["a/b", "x10.0.0.2", "10.0.0.2x", ":", "f".repeat(46), 7];
-    const odd = pod("shop/p", { podIPs: ["10.0.0.1", ...wrong].map((ip) => ({ ip })) });
-    for (const each of [namespace("shop"), odd]) assembler.upsert(each);
-    const { pods, findings } = assembler.snapshot();
-    expect(Object.keys(pods)).toEqual(["shop/10.0.0.1"]);
-    expect(Object.keys(findings)).toEqual(["Pod/shop/p/InvalidPodAddress"]);
-    assembler.delete(odd);
-    expect(assembler.snapshot()).toMatchObject({ pods: {}, findings: {} });
+    const odd = pod("shop/p", { podIPs: [one, ...wrong].map((ip) => ({ ip })) });
+    const { pods, findings } = extract([odd], "verified");
+    expect(Object.keys(pods)).toEqual([`shop/${one}`]);
+    const { message } = findings["Pod/shop/p/InvalidPodAddress"]!;
+    expect(message).toContain('status.podIPs holds "a/b"; it is left out; status.podIPs holds "x10.0.0.2"');
   });
 });

@@ -19,40 +19,20 @@ import {
 const options = { clusterId: "east" };
 const local = { ...options, clusterZone: { name: "cluster.local", pods: "verified" } } as const;
 const modes = [options, local] as const;
+const odd = ["__proto__", "", " ", "a b", 1e99, -1, 2 ** 40, 1.5, null, "constructor", ["None"], [null, 7]];
 const hostile = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.string({ minLength: 60, maxLength: 400, unit: "binary" }),
-  fc.constantFrom(
-    "__proto__",
-    "",
-    " ",
-    "a b",
-    1e99,
-    -1,
-    2 ** 40,
-    1.5,
-    null,
-    "constructor",
-    ["None"],
-    [null, 7],
-  ),
+  fc.constantFrom<unknown>(...odd),
 );
 
-/**
- * Replaces some of the values inside, at any depth; `kind` and `apiVersion` stay, so that extraction reads
- * the object.
- */
-function mangle(value: unknown, path: string, chooser: () => number, replacement: () => unknown): unknown {
-  if (path !== "" && path !== ".kind" && path !== ".apiVersion" && chooser() === 0) return replacement();
-  if (Array.isArray(value))
-    return value.map((element, index) => mangle(element, `${path}[${index}]`, chooser, replacement));
+/** Replaces some of the values inside, at any depth, but `kind` and `apiVersion`. */
+function mangle(value: unknown, path: string, isChosen: () => boolean, replacement: () => unknown): unknown {
+  if (path !== "" && path !== ".kind" && path !== ".apiVersion" && isChosen()) return replacement();
+  const inner = (member: unknown, step: string) => mangle(member, path + step, isChosen, replacement);
+  if (Array.isArray(value)) return value.map((element, index) => inner(element, `[${index}]`));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      mangle(member, `${path}.${key}`, chooser, replacement),
-    ]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inner(member, `.${key}`)]));
 }
 
 const whole = [
@@ -66,28 +46,21 @@ const whole = [
   slice("x/a-1", ofService("a"), endpoints, { ports }),
   slice("x/a-2", ofImport("a", "west"), endpoints, { ports }),
 ];
-const oneIn = (gen: fc.GeneratorValue, many: number) => gen(fc.nat, { max: many - 1 }) === 0;
-const mangled = fc.gen().map(
-  (gen) =>
-    whole.map((object) =>
-      oneIn(gen, 3)
-        ? mangle(
-            object,
-            "",
-            () => gen(fc.nat, { max: 11 }),
-            () => gen(() => hostile),
-          )
-        : object,
-    ) as KubernetesObject[],
-);
+const mangled = fc.gen().map((gen) => {
+  const oneIn = (many: number) => gen(fc.nat, { max: many - 1 }) === 0;
+  const some = (object: KubernetesObject) =>
+    mangle(
+      object,
+      "",
+      () => oneIn(12),
+      () => gen(() => hostile),
+    ) as KubernetesObject;
+  return whole.map((object) => (oneIn(3) ? some(object) : object));
+});
 
 test("the snapshot is valid and keeps the neighbours, for any fields in the objects", () => {
-  const good = [
-    namespace("safe"),
-    service("safe/web"),
-    serviceExport("safe/web"),
-    slice("safe/web-1", ofService("web"), endpoints),
-  ];
+  const pods = slice("safe/web-1", ofService("web"), endpoints);
+  const good = [namespace("safe"), service("safe/web"), serviceExport("safe/web"), pods];
   const alone = extractSnapshot(good, local);
   fc.assert(
     fc.property(mangled, fc.array(fc.jsonValue(), { maxLength: 2 }), (objects, noise) => {
@@ -100,26 +73,7 @@ test("the snapshot is valid and keeps the neighbours, for any fields in the obje
   );
 });
 
-test("the order of the objects does not matter", () => {
-  const shuffled = fc
-    .uniqueArray(wellFormed, { maxLength: 25, selector: (one) => JSON.stringify(identifyObject(one)) })
-    .chain((objects) =>
-      fc.tuple(
-        fc.constant(objects),
-        fc.shuffledSubarray(objects, { minLength: objects.length, maxLength: objects.length }),
-      ),
-    );
-  fc.assert(
-    fc.property(shuffled, fc.constantFrom(...modes), ([objects, other], mode) => {
-      expect(JSON.stringify(extractSnapshot(other, mode))).toBe(
-        JSON.stringify(extractSnapshot(objects, mode)),
-      );
-    }),
-    { numRuns: 300 },
-  );
-});
-
-test("changes one by one have the same snapshot as the remaining objects at once", () => {
+test("changes one by one have the same snapshot as the remaining objects at once, in the opposite order", () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 40 }), fc.constantFrom(...modes), (changes, mode) => {
       const assembler = new SnapshotAssembler(mode);
@@ -135,7 +89,8 @@ test("changes one by one have the same snapshot as the remaining objects at once
         }
         if (look) assembler.snapshot();
       }
-      expect(assembler.snapshot()).toEqual(extractSnapshot(left.values(), mode));
+      const atOnce = extractSnapshot([...left.values()].reverse(), mode);
+      expect(JSON.stringify(assembler.snapshot())).toBe(JSON.stringify(atOnce));
     }),
     { numRuns: 500 },
   );
@@ -157,17 +112,12 @@ test("the cluster's own zone adds its tables and changes nothing else", () => {
 test("a slice that moves to another service keeps its finding", () => {
   const assembler = new SnapshotAssembler(options);
   const bad = (name: string) => slice("x/s", ofService(name), endpoints, { addressType: "FQDN" });
-  for (const object of [
-    namespace("x"),
-    service("x/a"),
-    service("x/b"),
-    serviceExport("x/a"),
-    serviceExport("x/b"),
-    bad("b"),
-  ])
-    assembler.upsert(object);
-  expect(Object.keys(assembler.snapshot().findings)).toEqual(["EndpointSlice/x/s/UnsupportedAddressType"]);
+  for (const name of ["x/a", "x/b"])
+    for (const object of [namespace("x"), service(name), serviceExport(name)]) assembler.upsert(object);
+  const reports = () => Object.keys(assembler.snapshot().findings);
+  assembler.upsert(bad("b"));
+  expect(reports()).toEqual(["EndpointSlice/x/s/UnsupportedAddressType"]);
   assembler.upsert(service("x/a", { ports: [] }));
   assembler.upsert(bad("a"));
-  expect(Object.keys(assembler.snapshot().findings)).toEqual(["EndpointSlice/x/s/UnsupportedAddressType"]);
+  expect(reports()).toEqual(["EndpointSlice/x/s/UnsupportedAddressType"]);
 });

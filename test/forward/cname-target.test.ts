@@ -1,5 +1,4 @@
 import type { Packet } from "dns-packet";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LocalZones } from "../../src/forward/local.ts";
 import { appendTarget, Outside, type OutsidePolicy, queryForTarget } from "../../src/forward/outside.ts";
@@ -10,7 +9,7 @@ import { alias, east } from "../conformance/cases/cluster-local.ts";
 import { compileWorld } from "../resolve/ask.ts";
 import {
   atOnce,
-  extendedErrors,
+  errorsIn,
   type ForwarderChanges,
   fakeForwarder,
   says,
@@ -18,38 +17,32 @@ import {
   soaRecord,
   withEdns,
 } from "./fake-forwarder.ts";
-import { answerTo, dead, decoded, type Handler, optOf, queryFor, silent } from "./fake-upstreams.ts";
+import { answerTo, dead, decoded, type Handler, queryFor, silent } from "./fake-upstreams.ts";
 
 const NAME = "www.shop.svc.cluster.local";
 const TARGET = "web.Example.com";
-
-function world(target: string) {
-  const services = { "shop/www": alias(target) };
-  return compileWorld([{ ...east, services }], {}, { view: "east" });
-}
+const DENIAL = [soaRecord(4, 4)];
 
 /** What the gateway and then the upstream say of an ExternalName Service. */
-function ask(
+function open(
   server: Handler,
   {
     target = TARGET,
-    type = "A",
+    stale = false,
     changes = {} as ForwarderChanges,
     policy = "forward" as OutsidePolicy,
-    isAllowed = true,
+    clients = undefined as [] | undefined,
   } = {},
 ) {
-  const { forwarder, asked } = fakeForwarder({ one: server }, changes);
+  const { forwarder, asked, ask, clock } = fakeForwarder({ one: server }, changes);
   const localZones = new LocalZones({ own: ["clusterset.local", "federation"], also: [], except: [] });
-  const outside = new Outside({
-    given: "refuse",
-    localZones,
-    forwarder,
-    clients: isAllowed ? undefined : [],
-  });
-  const message = queryFor(NAME, withEdns, type);
-  const given = resolve(message, world(target))!;
-  return { given, asked, answered: outside.answer(message, given, policy, "192.0.2.77", "public") };
+  const outside = new Outside({ given: "refuse", localZones, forwarder, clients });
+  const message = queryFor(NAME, withEdns);
+  const services = { "shop/www": alias(target) };
+  const world = compileWorld([{ ...east, services }], {}, { view: "east" });
+  const given = resolve(message, { ...world, stale })!;
+  const answer = () => outside.answer(message, given, policy, "192.0.2.77", "public");
+  return { given, asked, ask, clock, answer };
 }
 
 describe("an alias that leads outside", () => {
@@ -61,21 +54,14 @@ describe("an alias that leads outside", () => {
         { type: "A", name: "x.example.net", ttl: 3, data: "192.0.2.1" },
       ],
     });
-    const { answered, asked } = ask(server);
-    const { answer, origin, isContinued } = await answered;
+    const { answer: ask, asked } = open(server);
+    const { answer, origin, isContinued } = await ask();
     expect(decoded(asked[0]!.query).questions).toMatchObject([{ name: "web.example.com", type: "A" }]);
-    expect([answer.outcome, answer.freshness, origin?.upstream, isContinued]).toEqual([
-      "answer",
-      3,
-      "one",
-      true,
-    ]);
+    expect([answer.outcome, answer.freshness]).toEqual(["answer", 3]);
+    expect([origin?.upstream, isContinued]).toEqual(["one", true]);
+    const flags = { id: 0xabcd, flag_aa: true, flag_ra: true, flag_rd: true, rcode: "NOERROR" };
     expect(decoded(answer.bytes)).toMatchObject({
-      id: 0xabcd,
-      flag_aa: true,
-      flag_ra: true,
-      flag_rd: true,
-      rcode: "NOERROR",
+      ...flags,
       questions: [{ name: NAME }],
       answers: [
         { type: "CNAME", name: NAME, data: expect.stringMatching(/^web\.example\.com$/i) },
@@ -87,17 +73,11 @@ describe("an alias that leads outside", () => {
   });
 
   it.each<[string, Packet & { rcode?: number }, string, number, number]>([
-    [
-      "that does not exist: NXDOMAIN (RFC 6604 section 3)",
-      { rcode: 3, authorities: [soaRecord(4, 4)] },
-      "NXDOMAIN",
-      1,
-      4,
-    ],
-    ["that has nothing of the type", { authorities: [soaRecord(4, 4)] }, "NOERROR", 1, 4],
+    ["that does not exist (RFC 6604 section 3)", { rcode: 3, authorities: DENIAL }, "NXDOMAIN", 1, 4],
+    ["that has nothing of the type", { authorities: DENIAL }, "NOERROR", 1, 4],
     ["that no name server can answer", { rcode: 2 }, "SERVFAIL", 0, 0],
   ])("%s", async (_, packet, rcode, authorities, freshness) => {
-    const { answer } = await ask(says(packet)).answered;
+    const { answer } = await open(says(packet)).answer();
     const said = decoded(answer.bytes);
     expect([said.rcode, said.answers?.length, answer.freshness]).toEqual([rcode, 1, freshness]);
     expect(said.authorities).toHaveLength(authorities);
@@ -105,14 +85,10 @@ describe("an alias that leads outside", () => {
 
   it("may have private addresses, as internal load balancers do; other names may not", async () => {
     const server = says({ answers: [{ type: "A", name: TARGET, ttl: 60, data: "10.0.0.1" }] });
-    const { forwarder, ask: askForwarder } = fakeForwarder({ one: server });
-    const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
-    const outside = new Outside({ given: "refuse", localZones, forwarder });
-    const message = queryFor(NAME, withEdns);
-    const given = resolve(message, world(TARGET))!;
-    const through = await outside.answer(message, given, "forward", undefined, "public");
+    const { ask, answer } = open(server);
+    const through = await answer();
     expect(decoded(through.answer.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "10.0.0.1" }]);
-    const direct = await askForwarder(queryFor(TARGET, withEdns));
+    const direct = await ask(queryFor(TARGET, withEdns));
     expect(decoded(direct.answer.bytes).answers).toEqual([]);
   });
 
@@ -122,21 +98,17 @@ describe("an alias that leads outside", () => {
     ["both are", true, 3_600_000],
   ])("says that it is stale, once, where %s", async (_, stale, later) => {
     const target = says({ answers: [{ type: "A", name: TARGET, ttl: 60, data: "192.0.2.1" }] });
-    const { forwarder, clock } = fakeForwarder({ one: saysInTurn(target, later > 0 ? dead : target) });
-    const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
-    const outside = new Outside({ given: "refuse", localZones, forwarder });
-    const message = queryFor(NAME, withEdns);
-    const given = resolve(message, { ...world(TARGET), stale })!;
-    await outside.answer(message, given, "forward", undefined, "public");
+    const { answer: ask, clock } = open(saysInTurn(target, later > 0 ? dead : target), { stale });
+    await ask();
     await clock.advance(later);
-    const { answer } = await outside.answer(message, given, "forward", undefined, "public");
+    const { answer } = await ask();
     expect(decoded(answer.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "192.0.2.1" }]);
-    expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([3]);
+    expect(errorsIn(answer.bytes)).toEqual([3]);
   });
 
   it("never comes back into our zones", async () => {
     const ours = "web.shop.svc.clusterset.local";
-    const { answered } = ask(
+    const { answer: ask } = open(
       says({
         answers: [
           { type: "CNAME", name: TARGET, ttl: 60, data: ours },
@@ -144,35 +116,33 @@ describe("an alias that leads outside", () => {
         ],
       }),
     );
-    const { answer } = await answered;
-    expect(decoded(answer.bytes)).toMatchObject({
-      rcode: "NOERROR",
-      answers: [{ type: "CNAME", name: NAME }],
-    });
-    expect(decoded(answer.bytes).answers).toHaveLength(1);
-    expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([15]);
+    const { answer } = await ask();
+    expect(decoded(answer.bytes).rcode).toBe("NOERROR");
+    expect(decoded(answer.bytes).answers).toEqual([expect.objectContaining({ type: "CNAME", name: NAME })]);
+    expect(errorsIn(answer.bytes)).toEqual([15]);
   });
+
   it("is answered alone if the client may not query its target", () => {
-    const refused = ask(silent, { changes: { limits: { queriesInFlight: 0 } } });
-    expect(decoded(atOnce(refused.answered).answer.bytes)).toMatchObject({
+    const refused = open(silent, { changes: { limits: { queriesInFlight: 0 } } });
+    expect(decoded(atOnce(refused.answer()).answer.bytes)).toMatchObject({
       rcode: "SERVFAIL",
       answers: [{}],
     });
     for (const target of ["x.federation", "none.clusterset.local"]) {
-      const { answered, given, asked } = ask(silent, { target });
-      expect(atOnce(answered).answer).toBe(given);
+      const { answer, given, asked } = open(silent, { target });
+      expect(atOnce(answer()).answer).toBe(given);
       expect(asked).toEqual([]);
     }
-    const local = atOnce(ask(silent, { target: "a.localhost" }).answered).answer;
+    const local = atOnce(open(silent, { target: "a.localhost" }).answer()).answer;
     expect(decoded(local.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "127.0.0.1" }]);
-    const { answered, given } = ask(silent, { policy: "refuse" });
-    expect(atOnce(answered).answer).toBe(given);
+    const { answer, given } = open(silent, { policy: "refuse" });
+    expect(atOnce(answer()).answer).toBe(given);
   });
 
   it("is kept by no cache if others may query its target", () => {
-    const { answered, given } = ask(silent, { isAllowed: false });
+    const { answer, given } = open(silent, { clients: [] });
     expect(given.freshness).toBeGreaterThan(0);
-    expect(atOnce(answered).answer).toEqual({ ...given, freshness: 0 });
+    expect(atOnce(answer()).answer).toEqual({ ...given, freshness: 0 });
   });
 });
 
@@ -213,16 +183,8 @@ describe("records behind an alias", () => {
     ],
     [
       "SOA",
-      record(6, [
-        0xc0,
-        12,
-        1,
-        109,
-        0xc0,
-        14,
-        ...Array.from({ length: 20 }, (_, index) => (index % 4 === 3 ? 5 : 0)),
-      ]),
-      { data: { mname: "c.d", rname: "m.d", minimum: 5 } },
+      record(6, [0xc0, 12, 1, 109, 0xc0, 14, ...Array(20).fill(1)]),
+      { data: { mname: "c.d", rname: "m.d", minimum: 0x01010101 } },
     ],
     ["TXT", record(16, [2, 0xc0, 12]), { data: [Buffer.from([0xc0, 12])] }],
   ])("of type %s are written out", (type, bytes, expected) => {
@@ -247,28 +209,5 @@ describe("records behind an alias", () => {
     ["a name that is not there", record(15, [0, 10])],
   ])("with %s are not copied", (_, bytes) => {
     expect(appendTarget(message, query, given, rest([bytes]))).toBeUndefined();
-  });
-
-  it("whatever they are, are copied whole or not at all", () => {
-    const whole = rest(
-      [
-        record(5, [1, 110, 0xc0, 12]),
-        record(15, [0, 10, 1, 109, 0xc0, 14]),
-        record(6, [0xc0, 12, 0xc0, 14, ...Array(20).fill(1)]),
-      ],
-      1,
-    ).bytes;
-    const damage = fc.array(fc.tuple(fc.integer({ min: 12, max: whole.length - 1 }), fc.nat(255)), {
-      maxLength: 6,
-    });
-    fc.assert(
-      fc.property(damage, (changes) => {
-        const bytes = Uint8Array.from(whole);
-        for (const [at, byte] of changes) bytes[at] = byte;
-        const answer = appendTarget(message, query, given, { bytes, outcome: "answer", freshness: 5 });
-        if (answer === undefined) return;
-        expect([answer.bytes[7], answer.bytes[9]]).toEqual([3, 1]);
-      }),
-    );
   });
 });

@@ -1,6 +1,5 @@
 import type { Packet } from "dns-packet";
 import { onTestFinished, vi } from "vitest";
-import { parseAddressRange } from "../../src/dns/address.ts";
 import type { ForwarderDependencies, ForwarderSettings, ScrubSettings } from "../../src/forward/forwarder.ts";
 import { Forwarder } from "../../src/forward/forwarder.ts";
 import type { OutsideAnswer } from "../../src/forward/local.ts";
@@ -10,7 +9,7 @@ import { readForwardable } from "../../src/forward/stub-zones.ts";
 import type { Upstream } from "../../src/forward/upstream.ts";
 import { optRecord } from "../dns/opt-record.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
-import { answerTo, type Handler } from "./fake-upstreams.ts";
+import { answerTo, type Handler, optOf } from "./fake-upstreams.ts";
 
 /** What may be set differently. */
 export interface ForwarderChanges extends Partial<Omit<ForwarderDependencies, "settings" | "upstreams">> {
@@ -20,9 +19,7 @@ export interface ForwarderChanges extends Partial<Omit<ForwarderDependencies, "s
   readonly privateAddresses?: Partial<PrivateAddressSettings>;
   readonly trustedUpstreams?: readonly string[];
   readonly cache?: Partial<ForwarderSettings["cache"]>;
-  readonly clients?: Partial<Omit<ForwarderSettings["clients"], "exempt">> & {
-    readonly exempt?: readonly string[];
-  };
+  readonly clients?: Partial<ForwarderSettings["clients"]>;
 }
 
 /** What an upstream was asked, and when. */
@@ -32,10 +29,7 @@ export interface Asked {
   readonly at: number;
 }
 
-/**
- * A clock that the timers and the time of this process follow, until the test ends or another one takes its
- * place; outside of a test nothing follows it.
- */
+/** A clock that timers and time follow until the test ends, or another one takes its place. */
 export function followedClock(): FakeClock {
   const clock = new FakeClock();
   try {
@@ -73,15 +67,8 @@ export function fakeUpstreams(servers: Record<string, Handler>, clock: FakeClock
 
 /** A forwarder over such upstreams, with a clock that stands still. */
 export function fakeForwarder(servers: Record<string, Handler>, changes: ForwarderChanges = {}) {
-  const {
-    limits,
-    cache,
-    clients,
-    own = ["clusterset.local"],
-    privateAddresses,
-    trustedUpstreams,
-    ...rest
-  } = changes;
+  const { limits, cache, clients, own = ["clusterset.local"], privateAddresses, ...more } = changes;
+  const { trustedUpstreams, ...rest } = more;
   const localZones = new LocalZones({ own, also: [], except: [] });
   const clock = followedClock();
   const { upstreams, asked } = fakeUpstreams(servers, clock);
@@ -104,19 +91,10 @@ export function fakeForwarder(servers: Record<string, Handler>, changes: Forward
         staleSeconds: 86_400,
         ...cache,
       },
-      clients: {
-        queriesPerSecond: 0,
-        burst: 1,
-        ...clients,
-        exempt: (clients?.exempt ?? []).map((text) => parseAddressRange(text)!),
-      },
+      clients: { queriesPerSecond: 0, burst: 1, exempt: [], ...clients },
     },
   });
-  const ask = (
-    message: Uint8Array,
-    client = "192.0.2.77",
-    rule = "public",
-  ): OutsideAnswer | Promise<OutsideAnswer> => {
+  const ask = (message: Uint8Array, client = "192.0.2.77", rule = "public") => {
     const query = readForwardable(message);
     if (query === undefined) throw new Error("this is nothing that is forwarded");
     return forwarder.answer(message, query, client, rule);
@@ -131,6 +109,13 @@ export const withEdns: Packet = { additionals: [optRecord()] };
 export function soaRecord(ttl: number, minimum: number, name = "example.com") {
   const data = { mname: "ns.example.com", rname: "m", serial: 1, refresh: 1, retry: 1, expire: 1, minimum };
   return { type: "SOA", name, ttl, data } as const;
+}
+
+/** A signature over records of a name. */
+export function rrsigRecord(name: string, typeCovered: string, signersName = "example.com") {
+  const validity = { originalTTL: 30, expiration: 2, inception: 1 };
+  const signature = { algorithm: 13, labels: 2, keyTag: 1, signersName, signature: Buffer.alloc(8) };
+  return { type: "RRSIG", name, ttl: 30, data: { typeCovered, ...validity, ...signature } } as const;
 }
 
 /** Says the same to every query. */
@@ -159,3 +144,6 @@ export function extendedErrors(
     .filter(({ code }) => Number(code) === 15)
     .map(({ data }) => ((data as Uint8Array)[0]! << 8) | (data as Uint8Array)[1]!);
 }
+
+/** The same of a whole message. */
+export const errorsIn = (bytes: Uint8Array) => extendedErrors(optOf(bytes)?.options);

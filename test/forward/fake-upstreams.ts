@@ -26,11 +26,19 @@ export function answerTo(query: Uint8Array, packet: Packet & { rcode?: number } 
 
 /** One address, as the name server `address` would say it. */
 export const addressOf =
-  (address: string): Handler =>
+  (data: string, ttl = 30): Handler =>
   async (query) =>
-    answerTo(query, {
-      answers: [{ type: "A", name: decode(Buffer.from(query)).questions![0]!.name, ttl: 30, data: address }],
-    });
+    answerTo(query, { answers: [{ type: "A", name: decoded(query).questions![0]!.name, ttl, data }] });
+
+/** A name server whose answers come once they are released. */
+export function slow(address: string) {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const exchange: Handler = async (query, signal) => {
+    await promise;
+    return addressOf(address)(query, signal);
+  };
+  return { exchange, release };
+}
 
 /** A name server that never says anything. */
 export const silent: Handler = (_, signal) =>

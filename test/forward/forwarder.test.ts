@@ -3,7 +3,7 @@ import type { OutsideAnswer } from "../../src/forward/local.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import {
   atOnce,
-  extendedErrors,
+  errorsIn,
   type ForwarderChanges,
   fakeForwarder,
   says,
@@ -11,35 +11,20 @@ import {
   soaRecord,
   withEdns,
 } from "./fake-forwarder.ts";
-import {
-  addressOf,
-  answerTo,
-  dead,
-  decoded,
-  type Handler,
-  optOf,
-  queryFor,
-  silent,
-} from "./fake-upstreams.ts";
+import { addressOf, dead, decoded, type Handler, queryFor, silent, slow } from "./fake-upstreams.ts";
 
 const NAME = "www.example.com";
 const QUERY = queryFor(NAME, withEdns);
 const HOUR = 3_600_000;
 const CLIENT = "192.0.2.77";
+const HOURLY = addressOf("192.0.2.1", 3600);
+const never: Handler = () => new Promise(() => {});
 
 const addresses = ({ answer }: OutsideAnswer) =>
   decoded(answer.bytes).answers?.map((record) => "data" in record && record.data);
 const ttls = ({ answer }: OutsideAnswer) =>
   decoded(answer.bytes).answers?.map((record) => "ttl" in record && record.ttl);
-const errors = ({ answer }: OutsideAnswer) => extendedErrors(optOf(answer.bytes)?.options);
-
-/** An address with another TTL than 30. */
-const addressFor =
-  (data: string, ttl: number): Handler =>
-  async (query) =>
-    answerTo(query, {
-      answers: [{ type: "A", name: decoded(query).questions![0]!.name, ttl, data }],
-    });
+const errors = ({ answer }: OutsideAnswer) => errorsIn(answer.bytes);
 
 describe("the cache", () => {
   it("answers at once until the TTL expires, then queries the upstream again", async () => {
@@ -47,25 +32,19 @@ describe("the cache", () => {
       one: saysInTurn(addressOf("192.0.2.1"), addressOf("192.0.2.2")),
     });
     const first = await ask(QUERY);
-    expect([addresses(first), ttls(first), first.origin]).toEqual([
-      ["192.0.2.1"],
-      [30],
-      { upstream: "one", ageSeconds: 0, isStale: false },
-    ]);
+    expect([addresses(first), ttls(first)]).toEqual([["192.0.2.1"], [30]]);
+    expect(first.origin).toEqual({ upstream: "one", ageSeconds: 0, isStale: false });
     await clock.advance(29_999);
     const hit = atOnce(ask(QUERY));
-    expect([addresses(hit), ttls(hit), hit.origin]).toEqual([
-      ["192.0.2.1"],
-      [1],
-      { upstream: "one", ageSeconds: 29, isStale: false },
-    ]);
+    expect([addresses(hit), ttls(hit)]).toEqual([["192.0.2.1"], [1]]);
+    expect(hit.origin).toEqual({ upstream: "one", ageSeconds: 29, isStale: false });
     await clock.advance(1);
     expect(addresses(await ask(QUERY))).toEqual(["192.0.2.2"]);
     expect([asked.length, counted()]).toEqual([2, { miss: 2, hit: 1 }]);
   });
 
   it("does not cache an answer with TTL 0, but returns it to all waiting clients", async () => {
-    const { ask, asked } = fakeForwarder({ one: addressFor("192.0.2.1", 0) });
+    const { ask, asked } = fakeForwarder({ one: addressOf("192.0.2.1", 0) });
     const both = await Promise.all([ask(QUERY), ask(QUERY)]);
     expect(both.map(addresses)).toEqual([["192.0.2.1"], ["192.0.2.1"]]);
     expect(asked).toHaveLength(1);
@@ -75,10 +54,10 @@ describe("the cache", () => {
   it("keeps a failure for 5 seconds (RFC 9520 section 3.2)", async () => {
     const { ask, asked, clock } = fakeForwarder({ one: dead });
     const failed = await ask(QUERY);
-    expect(failed.answer).toMatchObject({ outcome: "servfail", freshness: 0 });
-    expect([errors(failed), failed.origin?.upstream]).toEqual([[23], undefined]);
+    expect([failed.answer.outcome, errors(failed)]).toEqual(["servfail", [23]]);
+    expect(failed.origin?.upstream).toBeUndefined();
     await clock.advance(4999);
-    expect(atOnce(ask(QUERY)).answer.outcome).toBe("servfail");
+    atOnce(ask(QUERY));
     expect(asked).toHaveLength(1);
     await clock.advance(1);
     await ask(QUERY);
@@ -86,10 +65,7 @@ describe("the cache", () => {
   });
 
   it("has a bound in bytes: the least recently used answer goes first", async () => {
-    const { ask, forwarder } = fakeForwarder(
-      { one: addressFor("192.0.2.1", 3600) },
-      { cache: { bytes: 5000 } },
-    );
+    const { ask, forwarder } = fakeForwarder({ one: HOURLY }, { cache: { bytes: 5000 } });
     const query = (index: number) => queryFor(`name-${index}.example.com`);
     await ask(query(0));
     const { bytes } = forwarder.cached;
@@ -109,12 +85,8 @@ describe("an answer of an upstream", () => {
   it("with a private address is Blocked (RFC 8914 section 4.16), for 5 seconds, and counted", async () => {
     const { ask, asked, clock, forwarder } = fakeForwarder({ one: PRIVATE });
     const first = await ask(QUERY);
-    expect([addresses(first), errors(first), first.answer.outcome, first.answer.freshness]).toEqual([
-      [],
-      [15],
-      "nodata",
-      0,
-    ]);
+    expect([addresses(first), errors(first)]).toEqual([[], [15]]);
+    expect(first.answer).toMatchObject({ outcome: "nodata", freshness: 0 });
     await clock.advance(4999);
     expect(errors(atOnce(ask(QUERY)))).toEqual([15]);
     await clock.advance(1);
@@ -128,18 +100,14 @@ describe("an answer of an upstream", () => {
   it("with a private address is passed on if that upstream, or the name, may have one", async () => {
     for (const changes of [{ trustedUpstreams: ["one"] }, { privateAddresses: { names: ["example.com"] } }])
       expect(addresses(await fakeForwarder({ one: PRIVATE }, changes).ask(QUERY))).toEqual(["10.0.0.1"]);
-    expect(
-      addresses(await fakeForwarder({ one: PRIVATE }, { trustedUpstreams: ["two"] }).ask(QUERY)),
-    ).toEqual([]);
+    const { ask } = fakeForwarder({ one: PRIVATE }, { trustedUpstreams: ["two"] });
+    expect(addresses(await ask(QUERY))).toEqual([]);
   });
 });
 
 describe("the clients of two access rules", () => {
   it("do not learn of each other's questions: not by age, TTL, errors or time", async () => {
-    const { ask, asked, clock } = fakeForwarder(
-      { one: addressFor("192.0.2.1", 300) },
-      { cache: { rules: 2 } },
-    );
+    const { ask, asked, clock } = fakeForwarder({ one: addressOf("192.0.2.1", 300) });
     await ask(QUERY, CLIENT, "laptops");
     await clock.advance(12_000);
     const first = await ask(QUERY, CLIENT, "phones");
@@ -151,19 +119,12 @@ describe("the clients of two access rules", () => {
 
   it("do not wait for each other's queries", async () => {
     const { ask, asked } = fakeForwarder({ one: addressOf("192.0.2.1") });
-    await Promise.all([
-      ask(QUERY, CLIENT, "laptops"),
-      ask(QUERY, CLIENT, "phones"),
-      ask(QUERY, CLIENT, "phones"),
-    ]);
+    await Promise.all(["laptops", "phones", "phones"].map((rule) => ask(QUERY, CLIENT, rule)));
     expect(asked).toHaveLength(2);
   });
 
   it("have equal shares of the cache: one that fills its own takes nothing from another", async () => {
-    const { ask, forwarder } = fakeForwarder(
-      { one: addressFor("192.0.2.1", 3600) },
-      { cache: { bytes: 10_000, rules: 2 } },
-    );
+    const { ask, forwarder } = fakeForwarder({ one: HOURLY }, { cache: { bytes: 10_000, rules: 2 } });
     await ask(QUERY, CLIENT, "laptops");
     const { bytes } = forwarder.cached;
     for (let index = 0; index < 50; index++)
@@ -176,53 +137,24 @@ describe("the clients of two access rules", () => {
 
 describe("queries that wait", () => {
   it("for the same question wait for one exchange, each with its own ID and spelling", async () => {
-    let release = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const { ask, asked, counted } = fakeForwarder({
-      one: async (query, signal) => {
-        await gate;
-        return addressOf("192.0.2.1")(query, signal);
-      },
-    });
+    const { exchange, release } = slow("192.0.2.1");
+    const { ask, asked, counted } = fakeForwarder({ one: exchange });
     const message = queryFor("WWW.example.com", { id: 1 });
     const waiting = [ask(message), ask(queryFor("www.EXAMPLE.com", { id: 2, ...withEdns }))];
     // The bytes of a query are only lent.
     message.fill(0xff);
     release();
     const packets = (await Promise.all(waiting)).map(({ answer }) => decoded(answer.bytes));
+    const answers = [{ data: "192.0.2.1" }];
     expect(packets).toMatchObject([
-      { id: 1, questions: [{ name: "WWW.example.com" }], answers: [{ data: "192.0.2.1" }], additionals: [] },
-      {
-        id: 2,
-        questions: [{ name: "www.EXAMPLE.com" }],
-        answers: [{ data: "192.0.2.1" }],
-        additionals: [{}],
-      },
+      { id: 1, questions: [{ name: "WWW.example.com" }], answers, additionals: [] },
+      { id: 2, questions: [{ name: "www.EXAMPLE.com" }], answers, additionals: [{}] },
     ]);
     expect([asked.length, counted()]).toEqual([1, { miss: 1, coalesced: 1 }]);
   });
 
-  it("take a place each while they wait for one exchange", async () => {
-    const { promise, resolve: release } = Promise.withResolvers<void>();
-    const slow: Handler = async (query, signal) => {
-      await promise;
-      return addressOf("192.0.2.1")(query, signal);
-    };
-    const { ask } = fakeForwarder({ one: slow }, { limits: { queriesInFlight: 2 } });
-    const waiting = [ask(QUERY), ask(QUERY)];
-    expect(errors(atOnce(ask(QUERY)))).toEqual([0]);
-    release();
-    expect((await Promise.all(waiting)).map(({ answer }) => answer.outcome)).toEqual(["answer", "answer"]);
-    expect(ask(queryFor("other.example.com", withEdns))).toBeInstanceOf(Promise);
-  });
-
   it("count against their client's rate also where they wait for one exchange", async () => {
-    const { ask } = fakeForwarder(
-      { one: () => new Promise(() => {}) },
-      { clients: { queriesPerSecond: 1, burst: 2 } },
-    );
+    const { ask } = fakeForwarder({ one: never }, { clients: { queriesPerSecond: 1, burst: 2 } });
     for (let count = 0; count < 2; count++) expect(ask(QUERY)).toBeInstanceOf(Promise);
     expect(atOnce(ask(QUERY)).answer.outcome).toBe("refused");
   });
@@ -234,10 +166,7 @@ describe("queries that wait", () => {
   });
 
   it("are bounded: SERVFAIL with Extended DNS Error 0 for a newer one, until the oldest has waited 0.2 s and gets it", async () => {
-    const { ask, clock, counted, asked } = fakeForwarder(
-      { one: () => new Promise(() => {}) },
-      { limits: { queriesInFlight: 2 } },
-    );
+    const { ask, clock, counted, asked } = fakeForwarder({ one: never }, { limits: { queriesInFlight: 2 } });
     const query = (index: number) => queryFor(`name-${index}.example.com`, withEdns);
     const oldest = [ask(query(1)), ask(query(1))];
     const refused = atOnce(ask(query(3)));
@@ -255,7 +184,7 @@ describe("queries that wait", () => {
 
   it("of a client above its rate take no place from others", async () => {
     const { ask, clock } = fakeForwarder(
-      { one: () => new Promise(() => {}) },
+      { one: never },
       { limits: { queriesInFlight: 1 }, clients: { queriesPerSecond: 1, burst: 1 } },
     );
     const first = ask(QUERY, "192.0.2.1");
@@ -266,25 +195,15 @@ describe("queries that wait", () => {
 });
 
 describe("an error while an answer is read", () => {
-  /** Its second answer cannot be read. */
+  /** Its answers cannot be read from `fail` on. */
   const failing = (changes: ForwarderChanges = {}) => {
     const errors: unknown[] = [];
-    let isFailing = false;
-    const fake = fakeForwarder(
-      { one: addressOf("192.0.2.1") },
-      { onError: (error) => errors.push(error), ...changes },
-    );
-    const privateAddresses = {
-      isTrusted: () => false,
-      isPrivate: () => {
-        if (isFailing) throw new Error("cannot be read");
-        return false;
-      },
+    const onError = (error: unknown) => void errors.push(error);
+    const fake = fakeForwarder({ one: addressOf("192.0.2.1") }, { onError, ...changes });
+    const isPrivate = () => {
+      throw new Error("cannot be read");
     };
-    Object.assign(fake.scrubbing, { privateAddresses });
-    const fail = () => {
-      isFailing = true;
-    };
+    const fail = () => Object.assign(fake.scrubbing.privateAddresses, { isPrivate });
     return { ...fake, errors, fail };
   };
 
@@ -347,14 +266,8 @@ describe("stale answers (RFC 8767 section 5)", () => {
     expect(errors(atOnce(ask(QUERY)))).toEqual([3]);
   });
   it("are given after 1.8 s where upstreams are slow (client response timer); what comes later is kept", async () => {
-    let release = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const { ask, clock } = await stale(async (query, signal) => {
-      await gate;
-      return addressOf("192.0.2.2")(query, signal);
-    });
+    const { exchange, release } = slow("192.0.2.2");
+    const { ask, clock } = await stale(exchange);
     let given: OutsideAnswer | undefined;
     void Promise.resolve(ask(QUERY)).then((answer) => {
       given = answer;
@@ -375,7 +288,7 @@ describe("stale answers (RFC 8767 section 5)", () => {
     expect((await ask(QUERY)).answer.outcome).toBe("nxdomain");
     expect(atOnce(ask(QUERY)).answer.outcome).toBe("nxdomain");
 
-    const uncacheable = await stale(addressFor("192.0.2.9", 0));
+    const uncacheable = await stale(addressOf("192.0.2.9", 0));
     expect(addresses(await uncacheable.ask(QUERY))).toEqual(["192.0.2.9"]);
     expect(uncacheable.forwarder.cached.answers).toBe(0);
   });
@@ -386,39 +299,19 @@ describe("stale answers (RFC 8767 section 5)", () => {
   });
 });
 
-describe("limits of a client", () => {
-  const limited = { clients: { queriesPerSecond: 2, burst: 3 } };
+it("the limits of a client count queries to upstreams: REFUSED, Prohibited (RFC 8914 section 4.19), and the time to retry", async () => {
+  const clients = { queriesPerSecond: 2, burst: 3 };
+  const { ask, clock, counted } = fakeForwarder({ one: addressOf("192.0.2.1") }, { clients });
   const query = (index: number) => queryFor(`name-${index}.example.com`, withEdns);
-
-  it("count queries to upstreams: REFUSED, Prohibited (RFC 8914 section 4.19), and the time to retry", async () => {
-    const { ask, clock, counted } = fakeForwarder({ one: addressOf("192.0.2.1") }, limited);
-    for (let index = 0; index < 3; index++) await ask(query(index));
-    for (let count = 0; count < 10; count++) atOnce(ask(query(0)));
-    const refused = atOnce(ask(query(3)));
-    expect(refused).toMatchObject({ answer: { outcome: "refused", freshness: 0 }, retryAfter: 1 });
-    expect(errors(refused)).toEqual([18]);
-    expect(addresses(await ask(query(4), "192.0.2.78"))).toEqual(["192.0.2.1"]);
-    await clock.advance(500);
-    expect(addresses(await ask(query(3)))).toEqual(["192.0.2.1"]);
-    expect(counted()).toEqual({ miss: 5, hit: 10, limited: 1 });
-  });
-});
-
-it("exchanges are counted by upstream, with their time", async () => {
-  const late: Handler = async (query) => {
-    await clock.advance(20);
-    return answerTo(query, {});
-  };
-  const { ask, forwarder, clock } = fakeForwarder({ dead, late });
-  await ask(QUERY);
-  const counts = forwarder.counters.upstreams;
-  expect(counts.get("dead")).toMatchObject({ failures: 1, sum: 0 });
-  expect(counts.get("late")).toMatchObject({ failures: 0, sum: 0.02 });
-  expect([...counts.get("late")!.buckets]).toEqual([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
-  expect(forwarder.states()).toEqual([
-    { upstream: "dead", isSetAside: true },
-    { upstream: "late", isSetAside: false },
-  ]);
+  for (let index = 0; index < 3; index++) await ask(query(index));
+  for (let count = 0; count < 10; count++) atOnce(ask(query(0)));
+  const refused = atOnce(ask(query(3)));
+  expect(refused).toMatchObject({ answer: { outcome: "refused", freshness: 0 }, retryAfter: 1 });
+  expect(errors(refused)).toEqual([18]);
+  expect(addresses(await ask(query(4), "192.0.2.78"))).toEqual(["192.0.2.1"]);
+  await clock.advance(500);
+  expect(addresses(await ask(query(3)))).toEqual(["192.0.2.1"]);
+  expect(counted()).toEqual({ miss: 5, hit: 10, limited: 1 });
 });
 
 it("what goes on after an answer is handed to the host", async () => {

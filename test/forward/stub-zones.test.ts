@@ -1,9 +1,10 @@
 import type { Packet } from "dns-packet";
 import { describe, expect, it } from "vitest";
+import { parseNameserver } from "../../src/forward/local.ts";
 import { TooManyFederations } from "../../src/forward/stub-zones.ts";
 import { readSourceCluster, withSourceCluster } from "../../src/resolve/query.ts";
 import { optRecord } from "../dns/opt-record.ts";
-import { followedClock, soaRecord, withEdns } from "./fake-forwarder.ts";
+import { errorsIn, followedClock, says, withEdns } from "./fake-forwarder.ts";
 import {
   addressOf,
   answerTo,
@@ -15,6 +16,7 @@ import {
   patched,
   queryFor,
   silent,
+  slow,
 } from "./fake-upstreams.ts";
 
 const NAME = "web.shop.fed.svc.federation";
@@ -25,11 +27,16 @@ async function registered(servers: Record<string, Handler>, changes?: Parameters
   return opened;
 }
 
+/** What a client gets of a name server. */
+async function forwarded(server: Handler, message = queryFor(NAME, withEdns)) {
+  const { stubs } = await registered({ one: server });
+  return (await stubs.forward(message, undefined))!;
+}
+
 describe("which queries are forwarded", () => {
   it.each([
     ["web.shop.fed.svc.federation", true],
     ["WEB.Shop.FED.SVC.Federation", true],
-    ["cluster-a.web.shop.fed.svc.federation", true],
     ["fed.svc.federation", true],
     ["web.shop.fed.svc.eu-west.federation", true],
     ["web.shop.fed.svc.eu-west-1a.eu-west.federation", true],
@@ -37,19 +44,14 @@ describe("which queries are forwarded", () => {
     ["web.shop.other.svc.federation", false],
     ["web.shop.fed.svc.a.b.c.federation", false],
     ["svc.federation", false],
-    ["federation", false],
     ["web.shop.fed.svc.clusterset.local", false],
     ["web.shop.fed.svc.xfederation", false],
-    ["fed.svc", false],
   ])("%s: %s", async (name, expected) => {
     const { stubs } = await registered({ one: addressOf("192.0.2.1") });
     expect((await stubs.forward(queryFor(name), undefined)) !== undefined).toBe(expected);
   });
 
   it.each([
-    ["a zone transfer", queryFor(NAME, {}, "AXFR")],
-    ["another EDNS version", queryFor(NAME, { additionals: [{ ...optRecord(), ednsVersion: 1 }] })],
-    ["an update (opcode 5)", patched(queryFor(NAME), 2, 0x28)],
     ["an answer", patched(queryFor(NAME), 2, 0x80)],
     ["a query that is cut off", queryFor(NAME).slice(0, -1)],
     ["a header", queryFor(NAME).slice(0, 11)],
@@ -68,20 +70,15 @@ describe("a name above those of a registered federation exists (RFC 8020)", () =
     ["SVC.federation", true],
     ["eu-west.federation", true],
     ["eu-west-1a.eu-west.federation", true],
-    ["svc.eu-west-1a.eu-west.federation", true],
     ["example.com", true],
     ["svc.federation.example.com", true],
     ["x.eu-west-1a.eu-west.federation", false],
-    ["other.svc.eu-west.federation", false],
     ["x.svc.eu-west-1a.eu-west.federation", false],
-    ["www.example.com", false],
     ["xfederation", false],
   ])("%s: %s", async (name, expected) => {
     const { stubs } = await registered({ one: addressOf("192.0.2.1") });
-    const kept = stubs.keepAncestor(queryFor(name), denial);
-    expect(kept).toEqual(
-      expected ? { ...denial, bytes: Uint8Array.of(0, 0, 0x80, 0x80), outcome: "nodata" } : denial,
-    );
+    const nodata = { ...denial, bytes: Uint8Array.of(0, 0, 0x80, 0x80), outcome: "nodata" };
+    expect(stubs.keepAncestor(queryFor(name), denial)).toEqual(expected ? nodata : denial);
   });
 
   it("while one is registered, and whatever else was answered stays", async () => {
@@ -94,36 +91,22 @@ describe("a name above those of a registered federation exists (RFC 8020)", () =
 });
 
 describe("what a name server is sent", () => {
-  it("is the question with ID 0, RD and CD, and the source cluster", async () => {
-    const { stubs, asked } = await registered({ one: addressOf("192.0.2.1") });
-    await stubs.forward(queryFor(NAME, { flags: 0x0130 }), "cluster-a");
-    const { query } = asked[0]!;
-    expect(decoded(query)).toMatchObject({ id: 0, flags: 0x0110, questions: [{ name: NAME, type: "A" }] });
-    expect(readSourceCluster(query, 65001)).toBe("cluster-a");
-  });
-
   it.each([
     ["the query's cluster, before the gateway's own", "cluster-b", "cluster-a", "cluster-b"],
     ["the gateway's own for a query without", undefined, "cluster-a", "cluster-a"],
     ["none if there is none", undefined, undefined, undefined],
-  ])("names %s, whatever the client forged", async (_, view, self, expected) => {
+  ])("is the question, ID 0, RD, CD, and %s, not what a client forged", async (_, view, self, expected) => {
     const { stubs, asked } = await registered({ one: addressOf("192.0.2.1") }, { self });
-    await stubs.forward(withSourceCluster(queryFor(NAME), 65001, "forged"), view);
-    expect(readSourceCluster(asked[0]!.query, 65001)).toBe(expected);
-    expect(Buffer.from(asked[0]!.query).includes("forged")).toBe(false);
+    await stubs.forward(withSourceCluster(queryFor(NAME, { flags: 0x0130 }), 65001, "forged"), view);
+    const { query } = asked[0]!;
+    expect(decoded(query)).toMatchObject({ id: 0, flags: 0x0110, questions: [{ name: NAME, type: "A" }] });
+    expect(readSourceCluster(query, 65001)).toBe(expected);
+    expect(Buffer.from(query).includes("forged")).toBe(false);
   });
 
   it("gets one query for all equal pending ones, whose clients have IDs and OPT records of their own", async () => {
-    let release = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const { stubs, asked } = await registered({
-      one: async (query, signal) => {
-        await gate;
-        return addressOf("192.0.2.1")(query, signal);
-      },
-    });
+    const { exchange, release } = slow("192.0.2.1");
+    const { stubs, asked } = await registered({ one: exchange });
     const waiting = [
       stubs.forward(queryFor(NAME, { id: 1 }), "cluster-a"),
       stubs.forward(queryFor(NAME, { id: 2, ...withEdns }), "cluster-a"),
@@ -152,10 +135,8 @@ describe("what a name server is sent", () => {
 
 it("a query to silent name servers leaves its place to a newer one after 0.2 s", async () => {
   const clock = followedClock();
-  const { stubs } = await registered(
-    { one: silent },
-    { limits: { queriesInFlight: 2, serverMilliseconds: 3000 } },
-  );
+  const limits = { queriesInFlight: 2, serverMilliseconds: 3000 };
+  const { stubs } = await registered({ one: silent }, { limits });
   const forward = (label: string) => stubs.forward(queryFor(`${label}.${NAME}`), undefined);
   const [oldest] = [forward("n1"), forward("n2")];
   expect((await forward("n3"))?.outcome).toBe("overloaded");
@@ -167,9 +148,8 @@ it("a query to silent name servers leaves its place to a newer one after 0.2 s",
 });
 
 describe("a record that a name server has no authority for", () => {
-  const answersOf = async (answers: Packet["answers"]) => {
-    const { stubs } = await registered({ one: async (query) => answerTo(query, { answers: answers! }) });
-    const { answer } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;
+  const answersOf = async (answers: NonNullable<Packet["answers"]>) => {
+    const { answer } = await forwarded(says({ answers }));
     return decoded(answer.bytes).answers?.map(({ name, type }) => `${name} ${type}`);
   };
   const address = (name: string, data = "192.0.2.1") => ({ type: "A", name, ttl: 60, data }) as const;
@@ -189,10 +169,8 @@ describe("a record that a name server has no authority for", () => {
   });
 
   it("has private addresses, which stub zones are for, and TTLs of at most a day", async () => {
-    const { stubs } = await registered({
-      one: async (query) => answerTo(query, { answers: [{ ...address(NAME, "10.0.0.1"), ttl: 1_000_000 }] }),
-    });
-    const { answer } = (await stubs.forward(queryFor(NAME), undefined))!;
+    const answers = [{ ...address(NAME, "10.0.0.1"), ttl: 1_000_000 }];
+    const { answer } = await forwarded(says({ answers }));
     expect(decoded(answer.bytes).answers).toMatchObject([{ data: "10.0.0.1", ttl: 86_400 }]);
     expect(answer.freshness).toBe(86_400);
   });
@@ -201,55 +179,14 @@ describe("a record that a name server has no authority for", () => {
 describe("what comes back", () => {
   it("has the client's ID, case and order of records, TTLs untouched, and no OPT unasked", async () => {
     const name = "Web.Shop.Fed.svc.federation";
-    const addresses = ["10.0.3.64", "104.32.64.130", "108.120.45.12"];
-    const { stubs } = await registered({
-      one: async (query) =>
-        answerTo(query, {
-          answers: addresses.map((data, index) => ({ type: "A", name, ttl: 60 + index, data })),
-          additionals: [optRecord([{ code: "CLIENT_SUBNET", ip: "10.0.0.0", family: 1 }])],
-        }),
-    });
-    const { answer, outcome } = (await stubs.forward(queryFor(name), undefined))!;
-    expect(outcome).toBe("answered");
-    expect(answer).toMatchObject({ outcome: "answer", freshness: 60 });
-    expect(decoded(answer.bytes)).toMatchObject({
-      id: 0xabcd,
-      flag_qr: true,
-      flag_aa: true,
-      flag_rd: true,
-      questions: [{ name }],
-      answers: addresses.map((data, index) => ({ data, ttl: 60 + index })),
-      additionals: [],
-    });
-  });
-
-  it("has an OPT record of ours where the client sent one, with the Extended DNS Error (RFC 8914 section 3)", async () => {
-    const { stubs } = await registered({
-      one: async (query) =>
-        answerTo(query, {
-          rcode: 2,
-          additionals: [
-            { ...optRecord([{ code: 15, data: Buffer.from([0, 14, 0x78]) }]), udpPayloadSize: 512 },
-          ],
-        }),
-    });
-    const { answer } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;
-    expect(decoded(answer.bytes).rcode).toBe("SERVFAIL");
-    expect(optOf(answer.bytes)).toMatchObject({
-      udpPayloadSize: 1232,
-      options: [{ code: 15, data: Buffer.from([0, 14]) }],
-    });
-  });
-
-  const soa = soaRecord(20, 7, "federation");
-  it.each([
-    ["NXDOMAIN", { rcode: 3, authorities: [soa] }, "nxdomain", 7],
-    ["NODATA", { authorities: [{ ...soa, ttl: 3 }] }, "nodata", 3],
-    ["NODATA without SOA (RFC 2308 section 5)", {}, "nodata", 0],
-    ["REFUSED", { rcode: 5 }, "refused", 0],
-  ])("%s", async (_, packet, outcome, freshness) => {
-    const { stubs } = await registered({ one: async (query) => answerTo(query, packet) });
-    expect((await stubs.forward(queryFor(NAME), undefined))?.answer).toMatchObject({ outcome, freshness });
+    const addresses = ["10.0.3.64", "104.32.64.130"];
+    const answers = addresses.map((data, at) => ({ type: "A", name, ttl: 60 + at, data }) as const);
+    const server = says({ answers, additionals: [optRecord()] });
+    const { answer, outcome } = await forwarded(server, queryFor(name));
+    expect([outcome, answer.outcome, answer.freshness]).toEqual(["answered", "answer", 60]);
+    const flags = { id: 0xabcd, flag_qr: true, flag_aa: true, flag_rd: true, flag_ra: false };
+    const sections = { questions: [{ name }], answers, additionals: [] };
+    expect(decoded(answer.bytes)).toMatchObject({ ...flags, ...sections });
   });
 
   const good = (query: Uint8Array) => answerTo(query, {});
@@ -275,19 +212,12 @@ describe("what comes back", () => {
   });
 });
 
-describe("name servers that fail", () => {
-  it("make a SERVFAIL with Extended DNS Error 22 (RFC 8914 section 4.23) when all do", async () => {
-    const { stubs } = await registered({ dead, silent });
-    const { answer, outcome } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;
-    expect(outcome).toBe("unreachable");
-    expect(answer).toMatchObject({ outcome: "servfail", freshness: 0 });
-    expect(decoded(answer.bytes)).toMatchObject({
-      id: 0xabcd,
-      rcode: "SERVFAIL",
-      questions: [{ name: NAME }],
-    });
-    expect(optOf(answer.bytes)?.options).toMatchObject([{ code: 15, data: Buffer.from([0, 22]) }]);
-  });
+it("name servers that fail are SERVFAIL with Extended DNS Error 22 (RFC 8914 section 4.23) when all do", async () => {
+  const { stubs } = await registered({ dead, silent });
+  const { answer, outcome } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;
+  expect([outcome, answer.outcome, answer.freshness]).toEqual(["unreachable", "servfail", 0]);
+  expect(decoded(answer.bytes)).toMatchObject({ id: 0xabcd, rcode: "SERVFAIL", questions: [{ name: NAME }] });
+  expect(errorsIn(answer.bytes)).toEqual([22]);
 });
 
 describe("registrations", () => {
@@ -323,21 +253,44 @@ describe("registrations", () => {
 
   it("that cannot be kept are not in force, and the next change works", async () => {
     let full = true;
-    const { stubs } = await openStubs(
-      { one: dead },
-      {
-        store: {
-          load: async () => [],
-          keep: async () => {
-            if (full) throw new Error("ENOSPC");
-          },
-        },
-      },
-    );
+    const keep = async () => {
+      if (full) throw new Error("ENOSPC");
+    };
+    const { stubs } = await openStubs({ one: dead }, { store: { load: async () => [], keep } });
     const registration = { name: "fed", nameservers: ["one"] };
     await expect(stubs.register(registration)).rejects.toThrow("ENOSPC");
     expect(stubs.size).toBe(0);
     full = false;
     expect(await stubs.register(registration)).toBe(true);
   });
+});
+
+it.each([
+  ["108.45.90.180", { kind: "plain", address: "108.45.90.180", port: 53 }],
+  ["10.0.0.1:5353", { kind: "plain", address: "10.0.0.1", port: 5353 }],
+  ["fd00::53", { kind: "plain", address: "fd00::53", port: 53 }],
+  ["[fd00::53]:5353", { kind: "plain", address: "fd00::53", port: 5353 }],
+  ["https://dns.example.org/dns-query", { kind: "https", url: new URL("https://dns.example.org/dns-query") }],
+  ["https://[::1]:8443/dns-query{?dns}", { kind: "https", url: new URL("https://[::1]:8443/dns-query") }],
+])("%s is a name server", (text, expected) => {
+  expect(parseNameserver(text)).toEqual(expected);
+});
+
+it.each([
+  "",
+  "dns.example.org",
+  "10.0.0.1:0",
+  "10.0.0.1:65536",
+  "10.0.0.1:053",
+  "[10.0.0.1]:53",
+  "fe80::1%eth0",
+  "::ffff:10.0.0.1",
+  "http://dns.example.org/dns-query",
+  "https://user@dns.example.org/",
+  "https://dns.example.org/#x",
+  "https://",
+  "tls://1.1.1.1",
+  `https://dns.example.org/${"a".repeat(500)}`,
+])("%j is no name server", (text) => {
+  expect(parseNameserver(text)).toBeUndefined();
 });

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
 import type { ScopedGateway } from "../../src/gateway/gateway-types.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
-import type { KeyWorld } from "../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
 import { snapshotOf } from "../database/pushing.ts";
 import { expectMet } from "../property-share.ts";
@@ -12,7 +11,7 @@ import { arbitraryEndpointGroups, arbitrarySnapshot } from "../worlds/arbitrary.
 import { FakeClock } from "./fake-clock.ts";
 import { questions } from "./isolation/questions.ts";
 import { patchCluster, putSnapshot } from "./open-gateway.ts";
-import { answerNow, memoryDatabase, openKeyed, REAL_QUERIES } from "./open-keyed.ts";
+import { answerNow, memoryDatabase, openKeyed, WITHOUT_SERIAL } from "./open-keyed.ts";
 
 /** A clock on which every look takes time, so that work is cut into turns of one step or some. */
 class SlowClock extends FakeClock {
@@ -108,16 +107,10 @@ function open(clock: FakeClock, database = memoryDatabase()) {
     scopes: [SCOPE],
     limits: { pushDelaySeconds: 1e9, lease: { minimumSeconds: 1, defaultSeconds: 1e9, maximumSeconds: 1e9 } },
     queries: {
-      ...REAL_QUERIES,
-      resolve: (query, context) =>
-        REAL_QUERIES.resolve(query, { ...context, now: 0, world: withoutSerial(context.world as KeyWorld) }),
+      ...WITHOUT_SERIAL,
+      resolve: (query, context) => WITHOUT_SERIAL.resolve(query, { ...context, now: 0 }),
     },
   });
-}
-
-function withoutSerial(world: KeyWorld): KeyWorld {
-  world.serial = 1;
-  return world;
 }
 
 it("whatever clusters push at the same time, in whatever turns, and whatever the disk fails to keep: the last snapshots that it kept are answered from", async () => {

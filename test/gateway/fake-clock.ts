@@ -72,6 +72,13 @@ export class FakeClock implements Clock {
   }
 }
 
+/** A clock whose turns pass by themselves, while its time does not. */
+export class TurningClock extends FakeClock {
+  override nextTurn(run: () => void): void {
+    globalThis.setImmediate(run);
+  }
+}
+
 /** Lets everything that waits for nothing but promises go on. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve();

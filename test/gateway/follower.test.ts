@@ -8,32 +8,21 @@ import { emptySnapshot } from "../snapshot/worlds.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { memoryDatabase, REAL_QUERIES } from "./open-keyed.ts";
 
-/** A reader beside which something is written, once, when it has read the rows of clusters. */
-class Interrupted extends Reader {
-  static write: (() => void) | undefined;
-
-  override clustersSince(since: number): ReturnType<Reader["clustersSince"]> {
-    const read = super.clustersSince(since);
-    const { write } = Interrupted;
-    Interrupted.write = undefined;
-    write?.();
-    return read;
-  }
-}
-
 test("rows that are replaced while a follower reads all of them are in its answers after the next look", () => {
   const database = memoryDatabase();
   const writer = new Writer(database, () => expect.unreachable());
   push(writer, "east", "whole", wholeLines(emptySnapshot("east")));
-  Interrupted.write = () => {
+  const reader = new Reader(database, () => expect.unreachable());
+  const read = reader.clustersSince.bind(reader);
+  // Beside it something is written, once, when it has read the rows of clusters.
+  reader.clustersSince = (since) => {
+    const rows = read(since);
+    reader.clustersSince = read;
     writer.replace(new RowLoad(database), "log", { position: writer.reader.position(), id: "" }, undefined);
+    return rows;
   };
-  const follower = new AnsweringState({
-    reader: new Interrupted(database, () => expect.unreachable()),
-    clock: new FakeClock(NOON),
-    names: { zones: {}, merging: {} },
-    queries: REAL_QUERIES,
-  });
+  const names = { zones: {}, merging: {} };
+  const follower = new AnsweringState({ reader, clock: new FakeClock(NOON), names, queries: REAL_QUERIES });
   expect([...follower.live.keys()]).toEqual(["east"]);
   follower.follow();
   expect([...follower.live.keys()]).toEqual([]);

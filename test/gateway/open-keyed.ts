@@ -15,6 +15,13 @@ export const REAL_QUERIES: QueryStages = {
   notReady,
 };
 
+/** The same with a fixed SOA serial, which says when something changed, whatever it was. */
+export const WITHOUT_SERIAL: QueryStages = {
+  ...REAL_QUERIES,
+  resolve: (query, { world, ...context }) =>
+    REAL_QUERIES.resolve(query, { ...context, world: Object.assign(world, { serial: 1 }) }),
+};
+
 /** An empty database in memory. */
 export function memoryDatabase(): ReturnType<(typeof DRIVERS)[0][1]> {
   return DRIVERS[0]![1]();

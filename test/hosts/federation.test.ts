@@ -1,12 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect, type TLSSocket } from "node:tls";
+import { connect } from "node:tls";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { UsageError } from "../../src/config/values.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
-import { decoded } from "../forward/fake-upstreams.ts";
+import { decoded, queryFor } from "../forward/fake-upstreams.ts";
 import { makeAuthority, makeClient, type PemPair } from "./client-certificates.ts";
-import { ask, Gateways, send } from "./gateways.ts";
+import { Gateways, send } from "./gateways.ts";
+import { received } from "./server/tls-fixture.ts";
 
 let authority: PemPair;
 let controller: PemPair;
@@ -33,11 +34,8 @@ afterEach(() => gateways.close());
 
 const PATH = "/federations/myfederation";
 const BODY = { nameservers: ["108.45.90.180", "108.180.64.128"] };
-const REGISTERED = {
-  name: "myfederation",
-  ...BODY,
-  zones: ["myfederation.svc.federation"],
-};
+const REGISTERED = { name: "myfederation", ...BODY, zones: ["myfederation.svc.federation"] };
+const SEVENTEEN = Array.from({ length: 17 }, (_, index) => `10.0.0.${index + 1}`);
 
 describe("the registration of stub zones (federated service discovery, Initial Setup)", () => {
   it.each([true, false])("takes the specification's request and keeps it (HTTP/2: %s)", async (http2) => {
@@ -63,25 +61,18 @@ describe("the registration of stub zones (federated service discovery, Initial S
       [undefined, "CERTIFICATE_REQUIRED"],
       [stranger, "CERTIFICATE_REFUSED"],
     ] as const)
-      for (const [method, path] of [
-        ["POST", PATH],
-        ["GET", PATH],
-        ["DELETE", PATH],
-        ["GET", "/federations"],
-        ["PUT", PATH],
-      ] as const)
+      for (const method of ["POST", "GET", "DELETE", "PUT"] as const)
         for (const http2 of [true, false]) {
-          const sent = { method, http2, ...(client !== undefined && { client }) };
-          const json = method === "POST" ? { json: BODY } : {};
-          const { status, json: read } = await send(gateway, path, { ...sent, ...json });
-          expect([method, status, read().code]).toEqual([method, 403, code]);
+          const sent = { method, http2, ...(client && { client }), ...(method === "POST" && { json: BODY }) };
+          for (const path of method === "GET" ? [PATH, "/federations"] : [PATH]) {
+            const { status, json: read } = await send(gateway, path, sent);
+            expect([method, status, read().code]).toEqual([method, 403, code]);
+          }
         }
     expect((await send(gateway, "/federations", { client: controller })).json().federations).toEqual([]);
-  });
-
-  it("changes nothing for other clients: queries need no certificate", async () => {
-    for (const client of [undefined, stranger, controller])
-      expect((await send(gateway, "/healthz", client === undefined ? {} : { client })).status).toBe(200);
+    // Other requests need no certificate.
+    for (const sent of [{}, { client: stranger }, { client: controller }])
+      expect((await send(gateway, "/healthz", sent)).status).toBe(200);
   });
 
   it("is closed to a resumed session of a client that never showed a certificate", async () => {
@@ -97,27 +88,18 @@ describe("the registration of stub zones (federated service discovery, Initial S
 
   it.each<[string, string, unknown, string]>([
     ["a name of two labels", "/federations/my.federation", BODY, "name"],
-    ["a name in upper case", "/federations/My", BODY, "name"],
-    ["a name that is too long", `/federations/${"a".repeat(64)}`, BODY, "name"],
     ["no name servers", PATH, { nameservers: [] }, "nameservers"],
-    ["no list", PATH, {}, "nameservers"],
     ["a host name", PATH, { nameservers: ["10.0.0.1", "dns.example.org"] }, "nameservers[1]"],
-    ["clear HTTP", PATH, { nameservers: ["http://10.0.0.1/dns-query"] }, "nameservers[0]"],
     ["one twice", PATH, { nameservers: ["10.0.0.1", "10.0.0.1"] }, "nameservers"],
-    [
-      "17",
-      PATH,
-      { nameservers: Array.from({ length: 17 }, (_, index) => `10.0.0.${index + 1}`) },
-      "nameservers",
-    ],
+    ["17", PATH, { nameservers: SEVENTEEN }, "nameservers"],
     ["an unknown field", PATH, { ...BODY, ttl: 5 }, "ttl"],
     ["another value", PATH, [BODY], ""],
   ])("refuses %s with 422, naming the field", async (_, path, json, field) => {
-    const response = await send(gateway, path, { method: "POST", json, client: controller });
-    expect(response.status).toBe(422);
-    const error = response.json();
-    expect(error.code).toBe("INVALID_FEDERATION");
-    expect(error.details.issues[0].path).toBe(field);
+    const { status, json: read } = await send(gateway, path, { method: "POST", json, client: controller });
+    expect([status, read()]).toMatchObject([
+      422,
+      { code: "INVALID_FEDERATION", details: { issues: [{ path: field }] } },
+    ]);
   });
 
   it("rejects bodies that are not JSON or too long, and unknown methods", async () => {
@@ -152,53 +134,41 @@ describe("the registration of stub zones (federated service discovery, Initial S
   });
 });
 
-describe("queries below a stub zone", () => {
-  const NAME = "myservice.myns.myfederation.svc.federation";
-  const register = (...nameservers: string[]) =>
-    send(gateway, PATH, { method: "POST", json: { nameservers }, client: controller });
-
-  it("are SERVFAIL, within bounds, if a stub zone points back to the gateway itself", async () => {
-    await gateways.stop(folder);
-    gateway = await startIn(folder);
-    const { url, certificateFile } = gateway;
-    await gateways.stop(folder);
-    gateway = await startIn(folder, {
-      listen: new URL(url).host,
-      stub: {
-        serverMilliseconds: 300,
-        totalMilliseconds: 300,
-        upstreams: [{ origin: url, caFile: certificateFile }],
-      },
-    });
-    await register(`${url}/dns-query`);
-    expect(decoded(await ask(gateway, NAME)).rcode).toBe("SERVFAIL");
+it("queries are SERVFAIL, within bounds, if a stub zone points back to the gateway itself", async () => {
+  const { url, certificateFile } = gateway;
+  await gateways.stop(folder);
+  const upstreams = [{ origin: url, caFile: certificateFile }];
+  gateway = await startIn(folder, {
+    listen: new URL(url).host,
+    stub: { serverMilliseconds: 300, totalMilliseconds: 300, upstreams },
   });
+  const json = { nameservers: [`${url}/dns-query`] };
+  await send(gateway, PATH, { method: "POST", json, client: controller });
+  const message = queryFor("myservice.myns.myfederation.svc.federation");
+  const { bytes } = await send(gateway, "/dns-query", { method: "POST", message });
+  expect(decoded(bytes).rcode).toBe("SERVFAIL");
 });
+
 /** One TLS 1.3 connection that asks for the list of federations: its answer, and its session to resume. */
-function tlsSession(session?: Buffer, client?: PemPair) {
-  const { hostname, port } = new URL(gateway.url);
-  return new Promise<{ answer: string; session: Buffer; reused: boolean }>((resolve, reject) => {
-    let ticket: Buffer | undefined;
-    let answer = "";
-    const socket: TLSSocket = connect({
-      host: hostname,
-      port: Number(port),
-      ca: readFileSync(gateway.certificateFile!),
-      minVersion: "TLSv1.3",
-      ALPNProtocols: ["http/1.1"],
-      ...(session !== undefined && { session }),
-      ...client,
-    });
-    socket.on("session", (one) => {
-      ticket = one;
-    });
-    socket.on("error", reject);
-    socket.on("data", (part) => {
-      answer += part;
-    });
-    socket.on("secureConnect", () => {
-      socket.write("GET /federations HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    });
-    socket.on("end", () => resolve({ answer, session: ticket!, reused: socket.isSessionReused() }));
+async function tlsSession(session?: Buffer, client?: PemPair) {
+  const { hostname: host, port } = new URL(gateway.url);
+  const ca = readFileSync(gateway.certificateFile!);
+  const socket = connect({
+    host,
+    port: Number(port),
+    ca,
+    minVersion: "TLSv1.3",
+    ALPNProtocols: ["http/1.1"],
+    ...(session !== undefined && { session }),
+    ...client,
   });
+  const seen: { session?: Buffer; reused?: boolean } = {};
+  socket.on("session", (ticket) => {
+    seen.session = ticket;
+  });
+  socket.on("secureConnect", () => {
+    seen.reused = socket.isSessionReused();
+  });
+  socket.write("GET /federations HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  return { answer: String(await received(socket)), ...seen };
 }

@@ -6,7 +6,6 @@ import { Agent, type Dispatcher, request } from "undici";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { type RunningGateway, startGateway } from "../../src/hosts/node/gateway-host.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { queryFor } from "../forward/fake-upstreams.ts";
 import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import type { PemPair } from "./client-certificates.ts";
 
@@ -34,10 +33,7 @@ export class Gateways {
     return folder;
   }
 
-  /**
-   * Starts the gateway of a folder with this config file; the main thread answers unless that says otherwise,
-   * since each thread loads all code anew. A busy machine makes no overload.
-   */
+  /** Starts a gateway whose main thread answers: each thread loads all code anew. Load makes no overload. */
   async start(folder: string, config: Readonly<Record<string, unknown>>): Promise<RunningGateway> {
     const file = join(folder, "config.json");
     const defaults = { listen: "127.0.0.1:0", stateDirectory: "state", threads: 0 };
@@ -83,12 +79,6 @@ export async function send(gateway: RunningGateway, path: string, sent: Sent = {
   } finally {
     await dispatcher.destroy();
   }
-}
-
-/** Asks a gateway by POST. */
-export async function ask(gateway: RunningGateway, name: string, sent: Sent & { path?: string } = {}) {
-  const { path = "/dns-query", ...more } = sent;
-  return (await send(gateway, path, { method: "POST", message: queryFor(name), ...more })).bytes;
 }
 
 /** Pushes a snapshot. @throws where it is not taken */

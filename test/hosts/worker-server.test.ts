@@ -1,86 +1,52 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
-import { sync } from "../../src/hosts/commands/sync.ts";
-import { startWorkerServer, type WorkerServer } from "../../src/hosts/node/worker/worker-server.ts";
+import { expect, it, onTestFinished } from "vitest";
+import { startWorkerServer } from "../../src/hosts/node/worker/worker-server.ts";
 import type { WorkerStatus } from "../../src/worker/sync.ts";
-import { KeptLogs } from "../worker/logs.ts";
 
 const [ONE, OTHER] = ["https://one.example", "https://other.example"];
+const lost = (leaseSeconds: number | undefined, gateway = OTHER) => ({
+  gateway,
+  leaseSeconds,
+  requests: new Map<string, number>(),
+});
+const requests = new Map(Object.entries({ "PUT 200": 1, "POST none": 3 }));
 const HEALTHY: WorkerStatus = {
   complete: true,
   confirmedSeconds: 12,
   report: {},
-  gateways: [
-    {
-      gateway: ONE,
-      leaseSeconds: 42,
-      requests: new Map([
-        ["PUT 200", 1],
-        ["POST none", 3],
-      ]),
-    },
-    { gateway: OTHER, leaseSeconds: 41, requests: new Map() },
-  ],
+  gateways: [{ gateway: ONE, leaseSeconds: 42, requests }, lost(41)],
 };
-const lost = (leaseSeconds: number | undefined, gateway = OTHER) => ({
-  gateway,
-  leaseSeconds,
-  requests: new Map(),
-});
-
-let server: WorkerServer | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
 
 async function open(status: Partial<WorkerStatus> = {}) {
-  server = await startWorkerServer({ host: "127.0.0.1", port: 0 }, () => ({ ...HEALTHY, ...status }));
+  const server = await startWorkerServer({ host: "127.0.0.1", port: 0 }, () => ({ ...HEALTHY, ...status }));
+  onTestFinished(() => server.close());
   return async (path: string, method = "GET") => {
-    const response = await fetch(`http://127.0.0.1:${server!.port}${path}`, { method });
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method });
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 }
 
-describe("/readyz of a worker", () => {
-  it.each<[string, Partial<WorkerStatus>, number, string]>([
-    ["with a lease at every gateway", {}, 200, "ready: 2 of 2 gateways answer for this cluster"],
-    [
-      "with a lease at one gateway",
-      { gateways: [HEALTHY.gateways[0]!, lost(-3)] },
-      200,
-      `ready: 1 of 2 gateways answer for this cluster; ${OTHER}: no lease`,
-    ],
-    [
-      "that a gateway rejects",
-      { gateways: [{ ...lost(undefined, ONE), failure: "OTHER_INSTANCE" }] },
-      503,
-      `not ready: 0 of 1 gateway answers for this cluster; ${ONE}: no lease (OTHER_INSTANCE)`,
-    ],
-    [
-      "with a degraded source",
-      { report: { degraded: [{ reason: "API_UNREACHABLE", seconds: 240 }] } },
-      200,
-      "ready: 2 of 2 gateways answer for this cluster; API server unreachable for 4 min",
-    ],
-    [
-      "before the first acknowledgement",
-      { complete: false, confirmedSeconds: undefined, gateways: [lost(undefined, ONE)] },
-      503,
-      `not ready: 0 of 1 gateway answers for this cluster; the cluster is not read yet; ${ONE}: no lease`,
-    ],
-    [
-      "after every lease expired",
-      { gateways: [lost(-1, ONE), lost(0)] },
-      503,
-      `not ready: 0 of 2 gateways answer for this cluster; ${ONE}: no lease; ${OTHER}: no lease`,
-    ],
-  ])("%s", async (_, status, code, text) => {
-    const get = await open(status);
-    expect(await get("/readyz")).toMatchObject({ status: code, text: `${text}\n` });
-    expect((await get("/healthz")).status).toBe(200);
+const DEGRADED = { report: { degraded: [{ reason: "API_UNREACHABLE", seconds: 240 }] } };
+const REJECTED = { ...lost(undefined, ONE), failure: "OTHER_INSTANCE" };
+const UNREAD = { complete: false, confirmedSeconds: undefined, gateways: [lost(undefined, ONE)] };
+const BOTH = "gateways answer for this cluster";
+const NONE = "not ready: 0 of 1 gateway answers for this cluster";
+
+it.each<[string, Partial<WorkerStatus>, string]>([
+  ["with a lease at every gateway", {}, `ready: 2 of 2 ${BOTH}`],
+  ["with one lease", { gateways: [lost(42, ONE), lost(-3)] }, `ready: 1 of 2 ${BOTH}; ${OTHER}: no lease`],
+  ["that a gateway rejects", { gateways: [REJECTED] }, `${NONE}; ${ONE}: no lease (OTHER_INSTANCE)`],
+  ["with a degraded source", DEGRADED, `ready: 2 of 2 ${BOTH}; API server unreachable for 4 min`],
+  ["before the first acknowledgement", UNREAD, `${NONE}; the cluster is not read yet; ${ONE}: no lease`],
+  ["after its lease expired", { gateways: [lost(0, ONE)] }, `${NONE}; ${ONE}: no lease`],
+])("/readyz of a worker %s", async (_, status, text) => {
+  const get = await open(status);
+  expect(await get("/readyz")).toMatchObject({
+    status: text.startsWith("ready") ? 200 : 503,
+    text: `${text}\n`,
   });
+  expect((await get("/healthz")).status).toBe(200);
 });
 
 it("/metrics has leases, requests and what is wrong; a source that was never read has no age", async () => {
@@ -100,7 +66,6 @@ it("/metrics has leases, requests and what is wrong; a source that was never rea
     `clusterset_doh_worker_requests_total{gateway="${ONE}",method="POST",status="none"} 3`,
   ])
     expect(text.split("\n")).toContain(line);
-  await server!.close();
   const unread = await (await open({ confirmedSeconds: undefined, gateways: [lost(undefined)] }))("/metrics");
   expect(unread.text).toContain("clusterset_doh_worker_ready 0");
   expect(unread.text).not.toMatch(/^clusterset_doh_worker_(?:source_age|lease_remaining)_seconds/m);
@@ -124,13 +89,4 @@ it("a port that is taken is a usage error that names the option", async () => {
     `127.0.0.1:${port} is taken: stop the program that listens there, or choose another --listen HOST:PORT`,
   );
   await new Promise((resolve) => taken.close(resolve));
-});
-
-it.each([
-  [{ listen: "8080" }, /"8080" is not an address to listen on/],
-  [{ listen: ":8080", once: true }, /--listen is for a worker that keeps running: leave out --once/],
-])("sync with %o is a usage error", async (flags, message) => {
-  const logger = new KeptLogs() as unknown as Parameters<typeof sync>[1];
-  const given = { gateway: ["https://localhost"], tokenFile: "/none", clusterId: "east", ...flags };
-  await expect(sync(given, logger, new AbortController().signal)).rejects.toThrow(message);
 });

@@ -11,27 +11,18 @@ import { readJsonLine } from "../../src/snapshot/lines/json-syntax.ts";
 import { SnapshotError } from "../../src/snapshot/parse.ts";
 import { apiRoutes, openApp } from "./open-app.ts";
 
-function openLog(rate = { perSecond: 1, burst: 2 }) {
+function openLog() {
   const lines: AuditEntry[] = [];
   const counters = new LimitCounters();
   const clock = { now: 0 };
-  const audit = new AuditLog(
-    (line) => lines.push(line),
-    rate,
-    counters,
-    () => clock.now,
-  );
+  const write = (line: AuditEntry) => void lines.push(line);
+  const audit = new AuditLog(write, { perSecond: 1, burst: 2 }, counters, () => clock.now);
   const leftOut = () => counters.get("audit.linesPerSecond");
   return { audit, lines, clock, leftOut };
 }
 const refused = (client: string): AuditEntry => ({ action: "push", outcome: "refused", status: 401, client });
-const accepted: AuditEntry = {
-  action: "push",
-  outcome: "accepted",
-  status: 200,
-  credential: "east",
-  client: "192.0.2.1",
-};
+const by = { credential: "east", client: "192.0.2.1" };
+const accepted: AuditEntry = { action: "push", outcome: "accepted", status: 200, ...by };
 
 describe("the audit log", () => {
   it("leaves lines of a source out above its rate, counts them, and has room again later", () => {
@@ -89,21 +80,17 @@ describe("the audit log", () => {
   });
 
   const LIMITS = { lineLevels: 9, lineValues: 99 } as Parameters<typeof readJsonLine>[2];
-  const read = (text: string, line: number) => () =>
-    readJsonLine(new TextEncoder().encode(text), line, LIMITS);
+  const notJson = () => readJsonLine(Buffer.from('["pods" "secret"]'), 3, LIMITS);
   const refuse = (error: Error) => () => {
     throw error;
   };
   const issues = [{ path: 'exports["shop/secret"]', message: "secret", line: 3 }];
+  const mismatch = new ApiError("GENERATION_MISMATCH", "the base is old");
   it.each<[Code, () => unknown, string]>([
-    ["INVALID_JSON", read('["pods" "secret"]', 3), "the body, line 3"],
+    ["INVALID_JSON", notJson, "the body, line 3"],
     ["INVALID_SNAPSHOT", refuse(new SnapshotError(issues)), "the body, line 3"],
     ["INVALID_FEDERATION", refuse(new ApiError("INVALID_FEDERATION", "secret")), "the body"],
-    [
-      "GENERATION_MISMATCH",
-      refuse(new ApiError("GENERATION_MISMATCH", "the base is old")),
-      "the base is old",
-    ],
+    ["GENERATION_MISMATCH", refuse(mismatch), "the base is old"],
   ])("has nothing of a body in the reason of %s", async (code, handle, reason) => {
     const { audit, lines } = openLog();
     const fail = () => handle() as Response;

@@ -1,4 +1,4 @@
-import { decode, encode, type Packet } from "dns-packet";
+import { decode, encode } from "dns-packet";
 import { readName } from "../../src/dns/name.ts";
 import type { ClusterStatus, DohGateway, ServingStatus } from "../../src/gateway/gateway-types.ts";
 import type { Objections } from "../../src/names/services.ts";
@@ -7,13 +7,6 @@ import { encodeQuery } from "../resolve/ask.ts";
 
 /** The time at which the fake gateway lives, Unix milliseconds. */
 export const NOW = Date.UTC(2026, 10, 21);
-
-/** What the fake says for every query. */
-export interface FakeAnswer extends Packet {
-  readonly freshness?: number;
-  readonly outcome?: Answer["outcome"];
-  readonly rcode?: number;
-}
 
 export const cluster = (clusterId: string, changes: Partial<ClusterStatus> = {}): ClusterStatus => ({
   clusterId,
@@ -27,12 +20,9 @@ export const cluster = (clusterId: string, changes: Partial<ClusterStatus> = {})
   ...changes,
 });
 
-/** A gateway of two clusters that answers every query alike, and remembers what it was asked. */
+/** A gateway of two clusters that answers every query with one address, and remembers what it was asked. */
 export class FakeGateway implements DohGateway {
   readonly asked: { query: Uint8Array; view: string | undefined }[] = [];
-  reply: FakeAnswer = {
-    answers: [{ type: "A", name: "web.shop.svc.clusterset.test", ttl: 5, data: "10.1.0.1" }],
-  };
   /** Undefined for a secondary. */
   objections: Objections | undefined = { conflicts: [], findings: [] };
   state: ServingStatus = {
@@ -46,21 +36,13 @@ export class FakeGateway implements DohGateway {
   answer(query: Uint8Array, view: string | undefined, _now: number): Answer | undefined {
     if (query.length < 12 || (query[2]! & 0x80) !== 0) return undefined;
     this.asked.push({ query: query.slice(), view });
-    const { freshness = 5, outcome = "answer", rcode = 0, ...packet } = this.reply;
-    const asked = decode(Buffer.from(query));
-    const encoded = encode({
-      type: "response",
-      id: asked.id,
-      flags: 0x0500 | (asked.flag_cd ? 0x0010 : 0),
-      questions: asked.questions,
-      ...packet,
-    });
-    const bytes = new Uint8Array(encoded.length);
-    bytes.set(encoded);
-    bytes[3] = bytes[3]! | rcode;
+    const { id, flag_cd, questions } = decode(Buffer.from(query));
+    const answers = [{ type: "A", name: "web.shop.svc.clusterset.test", ttl: 5, data: "10.1.0.1" }] as const;
+    const flags = 0x0500 | (flag_cd ? 0x0010 : 0);
+    const bytes = new Uint8Array(encode({ type: "response", id, flags, questions, answers: [...answers] }));
     // dns-packet cannot tell a dot within a label from one between two.
     bytes.set(query.subarray(12, readName(query, 12)), 12);
-    return { bytes, outcome, freshness };
+    return { bytes, outcome: "answer", freshness: 5 };
   }
 
   hasCluster(clusterId: string): boolean {

@@ -5,36 +5,20 @@ import { AccessCounters, QueryCounters } from "../../src/answer/answer-query.ts"
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
 import type { AuditParts } from "../../src/http/audit.ts";
 import type { RuleParts } from "../../src/http/doh/rule-answers.ts";
-import { type AllowedOrigins, NO_ORIGIN } from "../../src/http/messages/message.ts";
+import { NO_ORIGIN } from "../../src/http/messages/message.ts";
 import { createPushRoutes } from "../../src/http/push/pushing.ts";
-import type { PathPolicies } from "../../src/http/route-table.ts";
 import { createStubRoutes } from "../../src/http/stubs.ts";
 import { createTransferRoutes } from "../../src/http/transfer.ts";
 import { EVERYTHING } from "../../src/merge/visibility.ts";
 import { FakeGateway, NOW } from "./fake-gateway.ts";
 
-/** What parts of an application are where a test gives no others. */
-const defaultParts = () => ({
-  clock: () => NOW,
-  zones: [] as readonly string[],
-  version: "0",
-  counters: new QueryCounters(),
-  accessCounters: new AccessCounters(),
-  policies: { default: "refuse", byPath: new Map() } as PathPolicies,
-  allowedOrigins: NO_ORIGIN as AllowedOrigins,
-  queryBytes: 65_535,
-});
-type DefaultParts = ReturnType<typeof defaultParts>;
-
 /** What an application is put together from. */
 export interface OpenAppParts
-  extends Omit<AppParts, "access" | "within" | "gateway" | keyof DefaultParts>,
-    Partial<DefaultParts & Omit<RuleParts, "metrics">> {
+  extends Partial<Omit<AppParts, "access" | "gateway">>,
+    Partial<Omit<RuleParts, "metrics">> {
   /** Default: all clients see everything. */
   readonly rules?: AccessRules;
   readonly credentials?: readonly RuleCredentials[];
-  /** Default: every rule has the gateway and its pages. */
-  readonly within?: AppParts["within"];
 }
 
 /** An application, for tests that send it requests. */
@@ -45,8 +29,7 @@ export interface OpenApp extends App {
 /** Opens an application; by default that of a gateway whose one rule is `public`. */
 export function openApp(given: OpenAppParts = {}): OpenApp {
   const { gateway = new FakeGateway(), pages, prepare, listed = () => undefined, ...rest } = given;
-  const { rules = createAccessRules(EVERYTHING, []), credentials = [], ...parts } = rest;
-  const { clock = () => NOW } = parts;
+  const { rules = createAccessRules(EVERYTHING, []), credentials = [], clock = () => NOW, ...parts } = rest;
   const admit = createAdmit({
     rules,
     credentials,
@@ -56,7 +39,13 @@ export function openApp(given: OpenAppParts = {}): OpenApp {
     clock,
   });
   const app = createApp({
-    ...defaultParts(),
+    zones: [],
+    version: "0",
+    counters: new QueryCounters(),
+    accessCounters: new AccessCounters(),
+    policies: { default: "refuse", byPath: new Map() },
+    allowedOrigins: NO_ORIGIN,
+    queryBytes: 65_535,
     within: () => ({ gateway, pages, prepare, listed }),
     ...parts,
     clock,

@@ -2,43 +2,43 @@ import { describe, expect, it } from "vitest";
 import { parseAddressRanges } from "../../src/dns/address.ts";
 import { ClientNetworks, ClientRate, TokenBuckets } from "../../src/limits/client-rate.ts";
 
-describe("token buckets", () => {
-  it("are forgotten if there are too many, the least recently used first", () => {
-    const buckets = new TokenBuckets({ perSecond: 1, burst: 1 }, 2, () => 0);
-    const take = (key: string) => buckets.take(buckets.of(key));
-    expect([take("a"), take("b"), take("a"), take("c")]).toEqual([0, 0, 1, 0]);
-    expect([take("a"), take("b")]).toEqual([1, 0]);
-  });
+it("token buckets are forgotten if there are too many, the least recently used first", () => {
+  const buckets = new TokenBuckets({ perSecond: 1, burst: 1 }, 2, () => 0);
+  const taken = ["a", "b", "a", "c", "a", "b"].map((key) => buckets.take(buckets.of(key)));
+  expect(taken).toEqual([0, 0, 1, 0, 1, 0]);
 });
 
+/** The bucket of a client, of 10 tokens, which are filled in at 2 a second. */
+function openBucket() {
+  const clock = { now: 0 };
+  const buckets = new TokenBuckets({ perSecond: 2, burst: 10 }, 10, () => clock.now);
+  return { clock, buckets, bucket: buckets.of("one") };
+}
+
 it("token buckets count how often they were empty, and take several tokens at once or none", () => {
-  let now = 0;
-  const buckets = new TokenBuckets({ perSecond: 2, burst: 10 }, 10, () => now);
-  const bucket = buckets.of("one");
+  const { clock, buckets, bucket } = openBucket();
   expect([buckets.take(bucket, 8), buckets.take(bucket, 4), bucket.tokens, bucket.refused]).toEqual([
     0, 1, 2, 1,
   ]);
   expect([buckets.take(bucket, 9), bucket.refused]).toEqual([4, 2]);
-  now = 500;
+  clock.now = 500;
   expect([buckets.take(bucket, 3), bucket.tokens]).toEqual([0, 0]);
-  now = 60_000;
+  clock.now = 60_000;
   expect([buckets.take(bucket, 10), bucket.tokens]).toEqual([0, 0]);
 });
 
 it("a bucket owes tokens that it does not have, and nothing can be taken until they are filled in", () => {
-  let now = 0;
-  const buckets = new TokenBuckets({ perSecond: 2, burst: 10 }, 10, () => now);
-  const bucket = buckets.of("one");
+  const { clock, buckets, bucket } = openBucket();
   buckets.owe(bucket, 4);
   expect([bucket.tokens, buckets.take(bucket, 6)]).toEqual([6, 0]);
   buckets.owe(bucket, 3);
   buckets.owe(bucket, 1);
   expect([bucket.tokens, bucket.refused]).toEqual([-4, 0]);
   expect([buckets.take(bucket), bucket.refused]).toEqual([3, 1]);
-  now = 1000;
+  clock.now = 1000;
   buckets.owe(bucket, 1);
   expect([bucket.tokens, bucket.refused]).toEqual([-3, 1]);
-  now = 3000;
+  clock.now = 3000;
   expect([buckets.take(bucket), bucket.tokens]).toEqual([0, 0]);
 });
 
@@ -75,22 +75,17 @@ describe("networks of clients", () => {
   });
 });
 
+const settings = { burst: 1, exempt: [], ipv4PrefixBits: 24, ipv6PrefixBits: 64, mostClients: 10 };
+
 it("a client's rate uses the machine's clock by default, and counts how often a client's bucket was empty", () => {
-  const rate = new ClientRate({
-    perSecond: 0.001,
-    burst: 2,
-    exempt: parseAddressRanges(["10.0.0.0/8"]),
-    ipv4PrefixBits: 24,
-    ipv6PrefixBits: 64,
-    mostClients: 10,
-  });
+  const exempt = parseAddressRanges(["10.0.0.0/8"]);
+  const rate = new ClientRate({ ...settings, perSecond: 0.001, burst: 2, exempt });
   expect([rate.take("192.0.2.2"), rate.take("192.0.2.1"), rate.refusals("192.0.2.3")]).toEqual([0, 0, 0]);
   expect(rate.take("192.0.2.1")).toBeGreaterThan(900);
   expect([rate.refusals("192.0.2.3"), rate.refusals("10.0.0.1")]).toEqual([1, 0]);
 });
 
 it("a rate of 0, and an address that is not known, are without limit", () => {
-  const settings = { burst: 1, exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 10 };
   const off = new ClientRate({ ...settings, perSecond: 0 });
   const on = new ClientRate({ ...settings, perSecond: 1 }, () => 0);
   expect([off.take("192.0.2.1"), off.take("192.0.2.1")]).toEqual([0, 0]);

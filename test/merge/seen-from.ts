@@ -1,11 +1,7 @@
 import { namespaceOf } from "../../src/merge/order.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 
-/**
- * What clusters report as the view of a cluster has it, by the words of kubernetes/enhancements#6329: its own
- * exports, and those that name it or name nobody. Where it lacks one, ServiceImports have addresses for their
- * own cluster alone.
- */
+/** What clusters report as a cluster's view has it, by the words of kubernetes/enhancements#6329. */
 export function seenFrom(view: string | undefined, world: readonly ClusterSnapshot[]): ClusterSnapshot[] {
   if (view === undefined) return [...world];
   const lacking = new Map<string, Set<string>>();

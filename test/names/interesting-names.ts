@@ -1,3 +1,6 @@
+import type { KeyWorld } from "../../src/names/key-world.ts";
+import { listRecords } from "../../src/names/listing.ts";
+
 /** Names that exist, names above and below them, and near misses. */
 export function interestingNames(names: Iterable<string>): string[] {
   const asked = new Set<string>();
@@ -9,4 +12,14 @@ export function interestingNames(names: Iterable<string>): string[] {
     asked.add(labels.join(".").toUpperCase());
   }
   return [...asked].filter((name) => name.length <= 253 && name !== "");
+}
+
+/** All names of a world, those around them, and near misses. */
+export function* namesOf(world: KeyWorld): Generator<string> {
+  const views = [undefined, ...world.entries.clusters().map(({ clusterId }) => clusterId)];
+  for (const zone of world.frame.zones)
+    for (const view of views) {
+      if (world.frame.treeFor(zone, world.frame.viewOf(view)) < 0) continue;
+      for (const { name } of listRecords(world, { zone: zone.name, view })) yield* interestingNames([name]);
+    }
 }

@@ -1,61 +1,21 @@
-import { expect, it } from "vitest";
-import { parseAddress } from "../../src/dns/address.ts";
-import { candidatesFor, type WantedNames } from "../../src/names/reverse-names.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { expect, it, vi } from "vitest";
+import { reverseLosses } from "../../src/names/reverse-losses.ts";
+import { day, endpoints, exported, exporting, snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld } from "../resolve/ask.ts";
 import { worldOf } from "./world-of.ts";
 
-it("what a large service wants for an address is found by reading few of its addresses, in whatever order they are reported", () => {
-  const addresses = Array.from(
-    { length: 2000 },
-    (_, index) => `10.${(index * 7) % 251}.0.${index % 251}`,
-  ).concat("2001:db8::1", "2001:db8::2");
-  const member = (address: string, hostname: string) => [`${address}#${hostname}`, { address, hostname }];
-  const members = Object.fromEntries([
-    ...addresses.map((address) => member(address, "a")),
-    ...addresses.map((address) => member(address, "b")).reverse(),
-  ]);
-  const many = exported({ headless: true, endpoints: { "*": { ports: [], members } } });
-  const world = worldOf([snapshot("east", { exports: { "shop/many": many } })]);
-  const { reverse } = world.unitOf(world.context.trees[0]!, "shop/many");
-  let reads = 0;
-  const counted = new Proxy(reverse, {
-    get(target, property, receiver) {
-      if (typeof property === "string" && /^\d+$/.test(property)) reads++;
-      return Reflect.get(target, property, receiver);
-    },
-  }) as WantedNames;
-  for (const address of new Set(addresses)) {
-    const found = candidatesFor(counted, parseAddress(address)!);
-    expect(found.map(({ label }) => label)).toEqual(["a"]);
-  }
-  expect(candidatesFor(counted, parseAddress("10.0.255.255")!)).toEqual([]);
-  expect(reads / new Set(addresses).size).toBeLessThan(30);
-});
+const NAME = "1.0.0.10.in-addr.arpa";
 
-it.each<[string, (string | undefined)[], string | undefined]>([
+it.each<[string, (string | undefined)[], string]>([
   ["the first of its hostnames", ["b", "a", "c"], "a"],
   ["a hostname rather than the address", [undefined, "b", "a"], "a"],
-  ["the address where it has no hostname", [undefined], undefined],
-])("a service wants one name for each address of a cluster: %s", (_, hostnames, label) => {
-  const members = Object.fromEntries(
-    ["10.0.0.1", "10.0.0.2"].flatMap((address) =>
-      hostnames.map((hostname) => [`${address}#${hostname}`, { address, ...(hostname && { hostname }) }]),
-    ),
-  );
-  const many = exported({ headless: true, endpoints: { "*": { ports: [], members } } });
-  const world = worldOf([
-    snapshot("east", { exports: { "shop/many": many } }),
-    snapshot("west", { exports: { "shop/many": many } }),
+  ["the address where it has no hostname", [undefined], "10-0-0-1"],
+])("a service has one reverse name for each address: %s", (_, hostnames, label) => {
+  const members = hostnames.map((hostname) => ({ address: "10.0.0.1", ...(hostname && { hostname }) }));
+  const context = compileWorld([exporting("east", { headless: true, endpoints: endpoints(...members) })]);
+  expect(ask(context, NAME, "PTR").answer).toEqual([
+    `${NAME} 5 PTR ${label}.east.web.shop.svc.clusterset.local`,
   ]);
-  const { reverse } = world.unitOf(world.context.trees[0]!, "shop/many");
-  for (const address of ["10.0.0.1", "10.0.0.2"]) {
-    const found = candidatesFor(reverse, parseAddress(address)!);
-    expect(found.map((one) => [...one.source.claimants, one.label])).toEqual([
-      ["east", label],
-      ["west", label],
-    ]);
-  }
 });
 
 it.each([
@@ -76,10 +36,28 @@ it.each([
       snapshot("a", { exports: { "shop/web": headless("a-0") } }),
       snapshot("b", { exports: { "shop/db": headless("b-0") } }),
     ];
-    const world = worldOf(snapshots, {}, merging);
-    const context = { ...compileWorld(snapshots), world, view };
-    expect(ask(context, "1.0.0.10.in-addr.arpa", "PTR").answer.map((text) => text.split(" ").at(-1))).toEqual(
-      [`${name}.shop.svc.clusterset.local`],
-    );
+    const context = { ...compileWorld(snapshots), world: worldOf(snapshots, {}, merging), view };
+    expect(ask(context, NAME, "PTR").answer).toEqual([`${NAME} 5 PTR ${name}.shop.svc.clusterset.local`]);
   },
 );
+
+it("the reverse names that a large service lost are found in steps, and neighbours are read together", () => {
+  const COUNT = 640;
+  /** Addresses that share a row of claims. */
+  const NEIGHBOURS = 64;
+  const all = Array.from({ length: COUNT }, (_, index) => ({ address: `10.1.${index >> 8}.${index & 255}` }));
+  const headless = (clusterId: string, name: string, exportedAt: string) =>
+    snapshot(clusterId, {
+      exports: { [`shop/${name}`]: exported({ headless: true, exportedAt, endpoints: endpoints(...all) }) },
+    });
+  const world = worldOf([headless("west", "first", day(1)), headless("east", "second", day(2))]);
+  const reads = vi.spyOn(world.entries, "claimsIn");
+  const steps = reverseLosses(world, "shop/second");
+  let count = 0;
+  let next = steps.next();
+  for (; next.done !== true; next = steps.next()) count++;
+  const message = expect.stringContaining(`of ${COUNT - 5} more`);
+  expect(next.value).toMatchObject([{ clusterId: "east", reason: "ReverseNameTaken", message }]);
+  expect(count).toBeGreaterThan(COUNT / NEIGHBOURS);
+  expect(reads).toHaveBeenCalledTimes(COUNT / NEIGHBOURS);
+});

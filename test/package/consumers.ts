@@ -14,7 +14,7 @@ export const WEB = ["lib.es2024.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"];
 export const ON_PAGE = ["page-gateway.ts", "page-resolve.ts", "worker.ts"];
 
 /** How a consumer compiles. */
-export interface Compilation {
+interface Compilation {
   /** `nodenext` resolves as Node does, `esnext` as bundlers do. */
   readonly module: "nodenext" | "esnext";
   /** Packages with global types. */
@@ -24,29 +24,15 @@ export interface Compilation {
   readonly emit?: boolean;
 }
 
-/** Compiled programs. */
-export interface Compiled {
-  /** Those in the programs and the package, one a line. */
-  readonly errors: readonly string[];
-  scriptOf(program: string): string;
-}
-
-/**
- * Compiles programs of `consumer/` in the consumer's folder, strictly, with the package's declarations
- * checked.
- */
-export function typesOf(
-  packed: PackedPackage,
-  programs: readonly string[],
-  compilation: Compilation,
-): Compiled {
+/** Compiles programs of `consumer/`, strictly, with the package's declarations checked. */
+export function typesOf(packed: PackedPackage, programs: readonly string[], compilation: Compilation) {
   const { module, types, lib = ["lib.es2024.d.ts"], emit = false } = compilation;
   const folder = copyConsumers(packed);
+  const isNode = module === "nodenext";
   const options: ts.CompilerOptions = {
     target: ts.ScriptTarget.ES2024,
-    module: module === "nodenext" ? ts.ModuleKind.NodeNext : ts.ModuleKind.ESNext,
-    moduleResolution:
-      module === "nodenext" ? ts.ModuleResolutionKind.NodeNext : ts.ModuleResolutionKind.Bundler,
+    module: isNode ? ts.ModuleKind.NodeNext : ts.ModuleKind.ESNext,
+    moduleResolution: isNode ? ts.ModuleResolutionKind.NodeNext : ts.ModuleResolutionKind.Bundler,
     lib: [...lib],
     types: [...types],
     strict: true,
@@ -68,7 +54,7 @@ export function typesOf(
       return `${file?.fileName}:${line}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
     });
   if (emit) compiled.emit();
-  return { errors, scriptOf: (program) => join(folder, "out", program.replace(/\.ts$/, ".js")) };
+  return { errors, scriptOf: (program: string) => join(folder, "out", program.replace(/\.ts$/, ".js")) };
 }
 
 /** Bundles a program as for a browser. @returns the script, and the imports that are left in it */

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
@@ -13,15 +13,7 @@ import { eventually } from "../e2e/harness/answers.ts";
 import { freePort } from "../e2e/servers/ports.ts";
 import { ensureTool } from "../e2e/servers/tools/tools.ts";
 import { snapshot } from "./consumer/snapshot.ts";
-import {
-  bundleConsumer,
-  type Compiled,
-  ON_PAGE,
-  runConsumer,
-  typesOf,
-  WEB,
-  wranglerConfig,
-} from "./consumers.ts";
+import { bundleConsumer, ON_PAGE, runConsumer, typesOf, WEB, wranglerConfig } from "./consumers.ts";
 import { manifest, type PackedPackage, packPackage, root } from "./packed-package.ts";
 
 let packed: PackedPackage;
@@ -33,14 +25,9 @@ afterAll(() => packed.remove());
 
 describe("the package", () => {
   it("runs its commands from node_modules, where Node strips no types", () => {
-    const version = packed.run(["--version"]);
+    const version = packed.run("--version");
     expect(version).toMatchObject({ stderr: "", stdout: `${manifest.version}\n` });
-    for (const command of ["serve", "sync", "check", "export", "token", "demo"]) {
-      const help = packed.run([command, "--help"]);
-      expect(help.status, command).toBe(0);
-      expect(help.stdout, command).toMatch(/Examples?:\n/);
-    }
-    expect(packed.run(["token"]).stdout.trim()).toMatch(/^[\w-]{43}$/);
+    expect(packed.run("token").stdout.trim()).toMatch(/^[\w-]{43}$/);
   });
 
   it("holds JavaScript with declarations, and neither tests nor TypeScript nor the site", () => {
@@ -54,21 +41,15 @@ describe("the package", () => {
   it("holds every file that its pages link to", () => {
     const pages = packed.files.filter((file) => file.endsWith(".md"));
     expect(pages).toContain("README.md");
-    const dead = pages.flatMap((page) =>
-      [
-        ...readFileSync(join(packed.folder, "node_modules/clusterset-doh", page), "utf8").matchAll(
-          /\]\(([^)\s]+)\)/g,
-        ),
-      ]
-        .map(([, target]) => target!.split("#")[0]!)
-        .filter((target) => target !== "" && !/^[a-z]+:/.test(target))
-        .filter((target) => {
-          const path = posix.join(dirname(page), target).replace(/\/$/, "");
-          return !packed.files.some((file) => file === path || file.startsWith(`${path}/`));
-        })
-        .map((target) => ({ page, target })),
-    );
-    expect(dead).toEqual([]);
+    for (const page of pages) {
+      const text = readFileSync(join(packed.folder, "node_modules/clusterset-doh", page), "utf8");
+      const targets = [...text.matchAll(/\]\((?![a-z]+:|#)([^)\s#]+)/g)].map(([, target]) => target!);
+      const dead = targets.filter((target) => {
+        const path = posix.join(dirname(page), target).replace(/\/$/, "");
+        return !packed.files.some((file) => file === path || file.startsWith(`${path}/`));
+      });
+      expect(dead, page).toEqual([]);
+    }
   });
 
   it("has no complaint of publint", async () => {
@@ -85,7 +66,7 @@ describe("the package", () => {
     if (!analysis.types) throw new Error("no types are found");
     const { entrypoints, problems } = analysis;
     const programs = Object.keys(entrypoints).filter((name) => !name.includes("json"));
-    expect(programs.sort()).toEqual([".", "./resolve", "./snapshot", "./workers"]);
+    expect(programs).toHaveLength(4);
     // CommonJS has to import() an ES module, and moduleResolution node10 reads no `exports`: neither is
     // supported.
     const unsupported = new Set(["CJSResolvesToESM", "NoResolution"]);
@@ -99,35 +80,25 @@ describe("the package", () => {
 });
 
 describe("the release", () => {
-  const read = (file: string) => readFileSync(join(packed.release, file));
-  const bill = `clusterset-doh-${manifest.version}.cdx.json`;
-
   const archive = `kubectl-clusterset-${manifest.version}.tar.gz`;
 
   it("has the package, its bill of materials, the plugin, notes, and the SHA-256 of each", () => {
-    const files = ["NOTES.md", bill, `clusterset-doh-${manifest.version}.tgz`, "clusterset.yaml", archive];
-    expect(readdirSync(packed.release).sort()).toEqual(["NOTES.md", "SHA256SUMS", ...files.slice(1)]);
-    const sums = files.map((file) => `${createHash("sha256").update(read(file)).digest("hex")}  ${file}\n`);
-    expect(read("SHA256SUMS").toString().split("\n").sort()).toEqual(sums.join("").split("\n").sort());
+    const ours = ["cdx.json", "tgz"].map((end) => `clusterset-doh-${manifest.version}.${end}`);
+    const files = ["NOTES.md", ...ours, "clusterset.yaml", archive];
+    expect(readdirSync(packed.release).sort()).toEqual([...files, "SHA256SUMS"].sort());
+    const read = (file: string) => readFileSync(join(packed.release, file));
+    const sums = files.map((file) => `${createHash("sha256").update(read(file)).digest("hex")}  ${file}`);
+    expect(String(read("SHA256SUMS")).trim().split("\n").sort()).toEqual(sums.sort());
   });
 
   it("has a plugin that krew installs and kubectl runs, which calls itself kubectl clusterset", async () => {
     const [krew, kubectl] = [await ensureTool("krew"), await ensureTool("kubectl")];
     const folder = join(packed.folder, "krew");
     const node = dirname(process.execPath);
-    const env = {
-      PATH: `${folder}/bin:${node}:/usr/bin:/bin`,
-      HOME: folder,
-      KREW_ROOT: folder,
-      KREW_NO_UPGRADE_CHECK: "1",
-    };
-    const run = (program: string, ...args: string[]) =>
-      execFileSync(program, args, {
-        cwd: packed.folder,
-        env,
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "pipe"],
-      });
+    const PATH = `${folder}/bin:${node}:/usr/bin:/bin`;
+    const env = { PATH, HOME: folder, KREW_ROOT: folder, KREW_NO_UPGRADE_CHECK: "1" };
+    const options = { cwd: packed.folder, env, encoding: "utf8", stdio: "pipe" } as const;
+    const run = (program: string, ...args: string[]) => execFileSync(program, args, options);
     const file = join(packed.release, "clusterset.yaml");
     run(krew, "install", `--manifest=${file}`, `--archive=${join(packed.release, archive)}`);
     expect(run(kubectl, "plugin", "list")).toContain(`${folder}/bin/kubectl-clusterset`);
@@ -183,25 +154,16 @@ describe("its public names", () => {
       "./schema/*.json",
       "./package.json",
     ]);
-    const schema = join(
-      packed.folder,
-      "node_modules/clusterset-doh/docs/reference/schema/cluster-snapshot.json",
-    );
-    expect(existsSync(schema)).toBe(true);
+    expect(packed.files).toContain("docs/reference/schema/cluster-snapshot.json");
     expect(() => import.meta.resolve("clusterset-doh/dist/hosts/cli.js")).toThrow();
   });
 
   it("have a docstring each", () => {
-    const undocumented = ["gateway", "resolve", "snapshot"].flatMap((entry) =>
-      [
-        ...readFileSync(join(root, `src/embedding/${entry}.ts`), "utf8").matchAll(
-          /(\*\/\n)?^export (?:async )?(?:function|interface|type|const|class) (\w+)/gm,
-        ),
-      ]
-        .filter(([, comment]) => comment === undefined)
-        .map(([, , name]) => `${entry}: ${name}`),
-    );
-    expect(undocumented).toEqual([]);
+    for (const entry of ["gateway", "resolve", "snapshot"]) {
+      const text = readFileSync(join(root, `src/embedding/${entry}.ts`), "utf8");
+      const undocumented = /(?<!\*\/\n)^export (?:async )?(?:function|interface|type|const|class) \w+/m;
+      expect(text, entry).not.toMatch(undocumented);
+    }
   });
 });
 
@@ -232,31 +194,27 @@ const OF_RESOLVE = {
 const PRINTED = { "gateway.ts": OF_GATEWAY, "resolve.ts": OF_RESOLVE };
 
 describe("programs with the package", () => {
-  let compiled: Compiled;
+  let compiled: ReturnType<typeof typesOf>;
 
   beforeAll(() => {
     const programs = ["gateway.ts", "resolve.ts", ...ON_PAGE.slice(0, 2)];
     compiled = typesOf(packed, programs, { module: "nodenext", types: ["node"], emit: true });
   });
 
-  it("compile with moduleResolution nodenext and the types of Node", () => {
+  it("compile with moduleResolution nodenext and the types of Node, and with bundler and those of a browser", () => {
     expect(compiled.errors).toEqual([]);
-  });
-
-  it("compile with moduleResolution bundler and the types of a browser", () => {
     const { errors } = typesOf(packed, Object.keys(PRINTED), { module: "esnext", types: [], lib: WEB });
     expect(errors).toEqual([]);
   });
 
-  it.each(Object.entries(PRINTED))("run: %s", (program, printed) => {
-    expect(runConsumer(compiled.scriptOf(program))).toEqual(printed);
-  });
-
-  it.each(Object.entries(PRINTED))("run as a bundle without a module of Node: %s", (program, printed) => {
-    const { script, outside } = bundleConsumer(packed, program);
-    expect(outside).toEqual([]);
-    expect(runConsumer(script)).toEqual(printed);
-  });
+  it.each(Object.entries(PRINTED))(
+    "run, also as a bundle without a module of Node: %s",
+    (program, printed) => {
+      const { script, outside } = bundleConsumer(packed, program);
+      expect(outside).toEqual([]);
+      for (const one of [compiled.scriptOf(program), script]) expect(runConsumer(one)).toEqual(printed);
+    },
+  );
 
   it("of docs/how-to/embed.md: a gateway in a Hono application, which ends with SIGTERM", async () => {
     const port = await freePort();
@@ -282,17 +240,10 @@ describe("programs with the package", () => {
     expect(execFileSync(process.execPath, args, { encoding: "utf8" })).toBe("answer for 5 seconds\n");
   });
 
-  it("of docs/how-to/embed.md: a Worker that compiles with the types of Workers", () => {
-    const { errors } = typesOf(packed, ["worker.ts"], {
-      module: "esnext",
-      types: ["@cloudflare/workers-types"],
-    });
-    expect(errors).toEqual([]);
-  });
-
-  it("of docs/how-to/embed.md: a Worker that bundles to one as small as the one of the checkout, without code for Node", () => {
-    const { errors } = describeBundle(bundleWorker(wranglerConfig(packed, root)));
-    expect(errors).toEqual([]);
+  it("of docs/how-to/embed.md: a Worker that compiles with the types of Workers, and bundles to one as small as the one of the checkout, without code for Node", () => {
+    const compilation = { module: "esnext", types: ["@cloudflare/workers-types"] } as const;
+    expect(typesOf(packed, ["worker.ts"], compilation).errors).toEqual([]);
+    expect(describeBundle(bundleWorker(wranglerConfig(packed, root))).errors).toEqual([]);
   });
 });
 

@@ -16,24 +16,10 @@ export const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf
 };
 
 /** A package in a folder of a consumer, as `npm install` lays it out. */
-export interface PackedPackage {
-  /** The consumer's folder, with `node_modules`. */
-  readonly folder: string;
-  readonly tarball: string;
-  /** The folder of the release: the tarball, and what goes with it. */
-  readonly release: string;
-  /** All files of the package, sorted, relative to its folder. */
-  readonly files: readonly string[];
-  /** Runs `clusterset-doh` of the package to its end. */
-  run(args: readonly string[]): { readonly status: number | null; stdout: string; stderr: string };
-  remove(): void;
-}
+export type PackedPackage = ReturnType<typeof packPackage>;
 
-/**
- * Makes a release of this checkout, and lays the package out with its dependencies beside it, and no others.
- * @param more packages that the consumer has of its own
- */
-export function packPackage(more: readonly string[] = []): PackedPackage {
+/** Makes a release, and lays the package out with its dependencies beside it, and `more` of the consumer. */
+export function packPackage(more: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-package-"));
   const release = join(folder, "release");
   const script = join(root, "scripts/release/release.ts");
@@ -49,18 +35,18 @@ export function packPackage(more: readonly string[] = []): PackedPackage {
   }
   const files = readdirSync(own, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(own.length + 1))
-    .sort();
+    .map((entry) => join(entry.parentPath, entry.name).slice(own.length + 1));
   return {
+    /** The consumer's folder, with `node_modules`. */
     folder,
     tarball,
+    /** The folder of the release: the tarball, and what goes with it. */
     release,
+    /** All files of the package, relative to its folder. */
     files,
-    run: (args) =>
-      spawnSync(process.execPath, [join(own, "bin/clusterset-doh.js"), ...args], {
-        cwd: folder,
-        encoding: "utf8",
-      }),
+    /** Runs `clusterset-doh` of the package to its end. */
+    run: (...args: string[]) =>
+      spawnSync(process.execPath, [join(own, "bin/clusterset-doh.js"), ...args], { encoding: "utf8" }),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -11,6 +11,8 @@ import {
 } from "../../scripts/release/readiness.ts";
 import { manifest, root } from "./packed-package.ts";
 
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+
 const FACTS: ReleaseFacts = {
   root,
   version: manifest.version,
@@ -22,7 +24,7 @@ describe("a version", () => {
   it.each(VERSION_PLACES.map((place) => [place.file, place.pattern] as const))(
     "is that of package.json in %s",
     (file, pattern) => {
-      expect(pattern.exec(readFileSync(join(root, file), "utf8"))?.[1]).toBe(manifest.version);
+      expect(pattern.exec(read(file))?.[1]).toBe(manifest.version);
     },
   );
 
@@ -62,23 +64,20 @@ describe("a release", () => {
 });
 
 describe("the bill of materials", () => {
-  const bill = billOfMaterials(root) as {
-    readonly metadata: { readonly component: { readonly name: string; readonly version: string } };
-    readonly components: readonly { readonly name: string; readonly version: string }[];
-  };
+  type Locked = { readonly version: string; readonly dev?: true; readonly name?: string };
+  type Named = { readonly name: string; readonly version: string };
+  const bill = billOfMaterials(root) as { metadata: { component: Named }; components: Named[] };
   const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
 
   it("names the package, and each one that is installed with it", () => {
     expect(bill.metadata.component).toMatchObject({ name: "clusterset-doh", version: manifest.version });
-    const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
-      readonly packages: Readonly<
-        Record<string, { readonly version: string; readonly dev?: true; readonly name?: string }>
-      >;
-    };
+    const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, Locked> };
     const installed = Object.entries(packages).flatMap(([path, { version, dev, name }]) =>
       path === "" || dev ? [] : [`${name ?? path.replace(/^.*node_modules\//, "")}@${version}`],
     );
-    expect(listed).toEqual(expect.arrayContaining(installed.filter((one) => isDirect(one))));
+    // Others may be optional, and not there.
+    const direct = Object.entries(manifest.dependencies).map(([name, version]) => `${name}@${version}`);
+    expect(listed).toEqual(expect.arrayContaining(direct));
     expect(listed.filter((one) => !installed.includes(one))).toEqual([]);
   });
 
@@ -89,29 +88,22 @@ describe("the bill of materials", () => {
   });
 });
 
-/** Whether package.json names it; others may be optional, and not there. */
-function isDirect(packageVersion: string): boolean {
-  return Object.entries(manifest.dependencies).some(
-    ([name, version]) => packageVersion === `${name}@${version}`,
-  );
+interface Workflow {
+  readonly on: object;
+  readonly permissions: object;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+interface Job {
+  readonly permissions: object;
+  readonly steps: readonly { readonly uses?: string; readonly run?: string; readonly with?: object }[];
 }
 
 describe("workflows", () => {
-  const folder = join(root, ".github/workflows");
-
-  it.each(readdirSync(folder))(
+  it.each(readdirSync(join(root, ".github/workflows")))(
     "%s has no right by default, actions by commit with their version, and no expression in a script",
     (file) => {
-      const text = readFileSync(join(folder, file), "utf8");
-      const { permissions, jobs } = parse(text) as {
-        readonly permissions: object;
-        readonly jobs: Readonly<
-          Record<
-            string,
-            { readonly permissions: object; readonly steps: readonly { readonly run?: string }[] }
-          >
-        >;
-      };
+      const text = read(`.github/workflows/${file}`);
+      const { permissions, jobs } = parse(text) as Workflow;
       expect(permissions).toEqual({});
       for (const job of Object.values(jobs)) {
         expect(job.permissions).toBeDefined();
@@ -123,92 +115,57 @@ describe("workflows", () => {
   );
 
   it("ci.yml runs all of CI on pull requests", () => {
-    const { on, jobs } = parse(readFileSync(join(folder, "ci.yml"), "utf8")) as {
-      readonly on: object;
-      readonly jobs: { readonly ci: { readonly steps: readonly { readonly run?: string }[] } };
-    };
+    const { on, jobs } = parse(read(".github/workflows/ci.yml")) as Workflow;
     expect(on).toHaveProperty("pull_request");
-    expect(jobs.ci.steps.at(-1)!.run).toMatch(/ \.ci\/run$/);
+    expect(jobs.ci!.steps.at(-1)!.run).toMatch(/ \.ci\/run$/);
   });
 
   it("Dependabot looks at folders that exist, of every ecosystem here", () => {
-    const { updates } = parse(readFileSync(join(root, ".github/dependabot.yml"), "utf8")) as {
+    const { updates } = parse(read(".github/dependabot.yml")) as {
       readonly updates: readonly {
         "package-ecosystem": string;
         directory?: string;
         directories?: string[];
       }[];
     };
-    expect(updates.map((one) => one["package-ecosystem"])).toEqual([
-      "npm",
-      "github-actions",
-      "gomod",
-      "cargo",
-      "pip",
-    ]);
+    const ecosystems = updates.map((one) => one["package-ecosystem"]);
+    expect(ecosystems).toEqual(["npm", "github-actions", "gomod", "pip"]);
     for (const { directory, directories = [directory!] } of updates)
       for (const one of directories) expect(existsSync(join(root, one.replace(/\*$/, "")))).toBe(true);
   });
 });
 
 describe("the workflow of a release", () => {
-  const text = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
-  const workflow = parse(text) as {
-    readonly permissions: object;
-    readonly jobs: Readonly<
-      Record<
-        string,
-        {
-          readonly needs?: string;
-          readonly permissions: Readonly<Record<string, string>>;
-          readonly steps: readonly {
-            readonly uses?: string;
-            readonly run?: string;
-            readonly with?: object;
-          }[];
-        }
-      >
-    >;
-  };
-  const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
-  const { scripts, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-    readonly scripts: Readonly<Record<string, string>>;
-    readonly devDependencies: Readonly<Record<string, string>>;
-  };
+  const text = read(".github/workflows/release.yml");
+  const { jobs } = parse(text) as Workflow;
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+  const commands = steps.map(({ run }) => run ?? "").join("\n");
+  const { scripts, devDependencies } = JSON.parse(read("package.json")) as Record<string, { node?: string }>;
 
-  it("uses actions by commit, the Node that tests run on, and no expression in a script", () => {
-    for (const { uses } of steps)
-      if (uses !== undefined) expect(uses).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/);
-    for (const { run } of steps) expect(run ?? "").not.toContain("${{");
+  it("uses actions of GitHub alone, the Node that tests run on, and commands that exist", () => {
+    for (const { uses } of steps) expect(uses ?? "actions/none@").toMatch(/^actions\/[a-z-]+@/);
     const versions = steps.flatMap((step) => Object.entries(step.with ?? {}));
     const nodes = versions.filter(([name]) => name === "node-version").map(([, version]) => version);
-    expect(new Set(nodes)).toEqual(new Set([devDependencies.node]));
-  });
-
-  it("runs commands that exist", () => {
-    const named = steps.flatMap(({ run }) =>
-      [...(run ?? "").matchAll(/^npm run (\S+)/gm)].map(([, name]) => name!),
-    );
+    expect(new Set(nodes)).toEqual(new Set([devDependencies!.node]));
+    const named = [...commands.matchAll(/^npm run (\S+)/gm)].map(([, name]) => name!);
     expect(named).toContain("release");
     for (const name of named) expect(scripts).toHaveProperty([name]);
   });
 
-  it("gives rights to the job that publishes alone, after the checks", () => {
-    expect(workflow.permissions).toEqual({});
-    expect(workflow.jobs.check!.permissions).toEqual({ contents: "read" });
-    expect(workflow.jobs.release).toMatchObject({
+  it("publishes package and image with provenance, after the checks, in the one job that has the rights", () => {
+    expect(jobs.check!.permissions).toEqual({ contents: "read" });
+    expect(jobs.release).toMatchObject({
       needs: "check",
       environment: "release",
       permissions: { contents: "write", packages: "write", "id-token": "write" },
     });
-  });
-
-  it("publishes the package with provenance, and the image with provenance and a bill of materials", () => {
-    const all = steps.map(({ run }) => run ?? "").join("\n");
-    expect(all).toMatch(/npm publish dist\/release\/\S+\.tgz --provenance/);
-    expect(all).toMatch(
-      /docker buildx build --file infra\/container\/Dockerfile.*--provenance=mode=max --sbom=true/s,
-    );
-    expect(all).toMatch(/gh release create .*SHA256SUMS/s);
+    const build =
+      /docker buildx build --file infra\/container\/Dockerfile.*--provenance=mode=max --sbom=true/s;
+    for (const command of [
+      /npm publish dist\/release\/\S+\.tgz --provenance/,
+      build,
+      /gh release .*SHA256SUMS/s,
+    ])
+      expect(commands).toMatch(command);
   });
 });

@@ -80,28 +80,26 @@ async function allEntries(log: SharedLog): Promise<LogEntry[]> {
 
 /** What every shared log does. @param open gives an empty log */
 export function describeSharedLog(name: string, open: () => Promise<LogUnderTest>): void {
-  const withLogs = (body: (under: LogUnderTest, ...logs: SharedLog[]) => Promise<void>) => async () => {
-    const under = await open();
-    const logs = [(await under.connect()).log, (await under.connect()).log];
-    await body(under, ...logs);
-    for (const log of logs) log.close();
-    await under.close();
-  };
+  const shows = (title: string, body: (under: LogUnderTest, ...logs: SharedLog[]) => Promise<void>) =>
+    test(title, async () => {
+      const under = await open();
+      const logs = [(await under.connect()).log, (await under.connect()).log];
+      await body(under, ...logs);
+      for (const log of logs) log.close();
+      await under.close();
+    });
 
   describe(`${name}: the contract of a shared log`, () => {
-    test(
-      "is empty at first",
-      withLogs(async (_, log) => {
-        const nothing = { log: "", position: 0, id: "", next: undefined, founding: undefined };
-        expect(await log!.head(0)).toMatchObject(nothing);
-        expect(await log!.clusters()).toEqual([]);
-        expect(await rowsOf(log!)).toEqual({ entries: [], claims: [] });
-      }),
-    );
+    shows("is empty at first", async (_, log) => {
+      const nothing = { log: "", position: 0, id: "", next: undefined, founding: undefined };
+      expect(await log!.head(0)).toMatchObject(nothing);
+      expect(await log!.clusters()).toEqual([]);
+      expect(await rowsOf(log!)).toEqual({ entries: [], claims: [] });
+    });
 
-    test(
+    shows(
       "every gateway reads all changes in one order, each with the id of the one before",
-      withLogs(async (_, one, other) => {
+      async (_, one, other) => {
         const first = clusterAt(1);
         const row = entryRow("shop/web", '{"a":"\\n"}', 0, { reported: -5, counts: 7 });
         const whole = changeTo(first, {
@@ -150,101 +148,77 @@ export function describeSharedLog(name: string, open: () => Promise<LogUnderTest
             row,
           ]);
         }
-      }),
+      },
     );
 
-    test(
-      "a large change is read whole, and its rows are there",
-      withLogs(async (_, one, other) => {
-        const entries = Array.from({ length: 3000 }, (_, at) =>
-          entryRow(`shop/s${at}`, JSON.stringify({ text: "ü".repeat(at % 500) })),
-        );
-        await append(one!, changeTo(clusterAt(1), { entries }));
-        const gone = entries.slice(1).map(({ kind, name, part }) => ({ kind, name, part }));
-        await append(other!, changeTo(clusterAt(2), { gone }), clusterAt(1));
-        const [first, second] = await allEntries(other!);
-        expect(first!.change!.entries).toEqual(entries);
-        expect(second!.change!.gone).toEqual(gone);
-        expect((await rowsOf(one!)).entries).toEqual([entries[0]]);
-        const cleared = { isCleared: true, entries: entries.slice(1) };
-        await append(one!, changeTo(clusterAt(3), cleared), clusterAt(2));
-        const sorted = entries.slice(1).sort((a, b) => (`${a.name} 0` < `${b.name} 0` ? -1 : 1));
-        expect((await rowsOf(other!)).entries).toEqual(sorted);
-      }),
-    );
+    shows("a large change is read whole, and its rows are there", async (_, one, other) => {
+      const entries = Array.from({ length: 3000 }, (_, at) =>
+        entryRow(`shop/s${at}`, JSON.stringify({ text: "ü".repeat(at % 500) })),
+      );
+      await append(one!, changeTo(clusterAt(1), { entries }));
+      const gone = entries.slice(1).map(({ kind, name, part }) => ({ kind, name, part }));
+      await append(other!, changeTo(clusterAt(2), { gone }), clusterAt(1));
+      const [first, second] = await allEntries(other!);
+      expect(first!.change!.entries).toEqual(entries);
+      expect(second!.change!.gone).toEqual(gone);
+      expect((await rowsOf(one!)).entries).toEqual([entries[0]]);
+      const cleared = { isCleared: true, entries: entries.slice(1) };
+      await append(one!, changeTo(clusterAt(3), cleared), clusterAt(2));
+      const sorted = entries.slice(1).sort((a, b) => (`${a.name} 0` < `${b.name} 0` ? -1 : 1));
+      expect((await rowsOf(other!)).entries).toEqual(sorted);
+    });
 
-    test(
-      "a change that does not build on the row that is there is not added",
-      withLogs(async (_, one, other) => {
-        await append(one!, changeTo(clusterAt(1)));
-        await append(one!, changeTo(clusterAt(2)), clusterAt(1));
-        for (const base of [undefined, clusterAt(1), clusterAt(3)])
-          expect(await append(other!, changeTo(clusterAt(4)), base)).toBe("changed");
-        expect(await append(other!, changeTo(clusterAt(1, "east")), clusterAt(1))).toBe("changed");
-        expect(await one!.head(0)).toMatchObject({ position: 2 });
-      }),
-    );
+    shows("a change that does not build on the row that is there is not added", async (_, one, other) => {
+      await append(one!, changeTo(clusterAt(1)));
+      await append(one!, changeTo(clusterAt(2)), clusterAt(1));
+      for (const base of [undefined, clusterAt(1), clusterAt(3)])
+        expect(await append(other!, changeTo(clusterAt(4)), base)).toBe("changed");
+      expect(await append(other!, changeTo(clusterAt(1, "east")), clusterAt(1))).toBe("changed");
+      expect(await one!.head(0)).toMatchObject({ position: 2 });
+    });
 
-    test(
-      "one of several gateways that change a cluster at once adds its change",
-      withLogs(async (_, one, other) => {
-        await append(one!, changeTo(clusterAt(1)));
-        const race = [one!, other!, one!, other!].map((log, at) =>
-          append(log, changeTo(clusterAt(2 + at)), clusterAt(1)),
-        );
-        expect((await Promise.all(race)).sort()).toEqual([2, "changed", "changed", "changed"]);
-      }),
-    );
+    shows("one of several gateways that change a cluster at once adds its change", async (_, one, other) => {
+      await append(one!, changeTo(clusterAt(1)));
+      const race = [one!, other!, one!, other!].map((log, at) =>
+        append(log, changeTo(clusterAt(2 + at)), clusterAt(1)),
+      );
+      expect((await Promise.all(race)).sort()).toEqual([2, "changed", "changed", "changed"]);
+    });
 
-    test(
-      "a lease expires when it has passed on the log's clock, whatever its times say",
-      withLogs(async (_, one) => {
-        const expired = changeTo(clusterAt(1, "west", "expired"), { kind: "expiry" });
-        await append(one!, changeTo(clusterAt(1)), undefined, 3_600_000);
-        expect(await append(one!, expired, clusterAt(1))).toBe("changed");
-        await append(one!, changeTo(clusterAt(2)), clusterAt(1), 0);
-        expect(await append(one!, expired, clusterAt(2))).toBe(3);
-      }),
-    );
+    shows("a lease expires when it has passed on the log's clock, whatever its times say", async (_, one) => {
+      const expired = changeTo(clusterAt(1, "west", "expired"), { kind: "expiry" });
+      await append(one!, changeTo(clusterAt(1)), undefined, 3_600_000);
+      expect(await append(one!, expired, clusterAt(1))).toBe("changed");
+      await append(one!, changeTo(clusterAt(2)), clusterAt(1), 0);
+      expect(await append(one!, expired, clusterAt(2))).toBe(3);
+    });
 
-    test(
-      "takes changes for its name alone, also after it got another one",
-      withLogs(async (_, one, other) => {
-        await append(one!, changeTo(clusterAt(1)));
-        expect(await append(other!, changeTo(clusterAt(1, "east")), undefined, 0, "else")).toBe("other");
-        await other!.rename("else", "new");
-        expect(await one!.head(0)).toMatchObject({ log: LOG });
-        await other!.rename(LOG, "new");
-        expect(await one!.head(0)).toMatchObject({ log: "new", position: 1 });
-        expect(await append(one!, changeTo(clusterAt(1, "east")))).toBe("other");
-        expect(await append(one!, changeTo(clusterAt(1, "east")), undefined, 0, "new")).toBe(2);
-      }),
-    );
+    shows("takes changes for its name alone, also after it got another one", async (_, one, other) => {
+      await append(one!, changeTo(clusterAt(1)));
+      expect(await append(other!, changeTo(clusterAt(1, "east")), undefined, 0, "else")).toBe("other");
+      await other!.rename("else", "new");
+      expect(await one!.head(0)).toMatchObject({ log: LOG });
+      await other!.rename(LOG, "new");
+      expect(await one!.head(0)).toMatchObject({ log: "new", position: 1 });
+      expect(await append(one!, changeTo(clusterAt(1, "east")))).toBe("other");
+      expect(await append(one!, changeTo(clusterAt(1, "east")), undefined, 0, "new")).toBe(2);
+    });
 
-    test(
-      "a first day that is over stays so",
-      withLogs(async (_, one) => {
-        for (const [at, founding] of [
-          '{"at":1,"over":false}',
-          '{"at":1,"over":true}',
-          '{"at":2,"over":false}',
-        ].entries())
-          await append(one!, changeTo(clusterAt(1, `cluster-${at}`), { founding }));
-        expect(await one!.head(0)).toMatchObject({ founding: '{"at":1,"over":true}' });
-      }),
-    );
+    shows("a first day that is over stays so", async (_, one) => {
+      const days = ['{"at":1,"over":false}', '{"at":1,"over":true}', '{"at":2,"over":false}'];
+      for (const [at, founding] of days.entries())
+        await append(one!, changeTo(clusterAt(1, `cluster-${at}`), { founding }));
+      expect(await one!.head(0)).toMatchObject({ founding: '{"at":1,"over":true}' });
+    });
 
-    test(
-      "says which entry is the first one that it still has",
-      withLogs(async (under, one) => {
-        for (let at = 1; at <= 3; at++)
-          await append(one!, changeTo(clusterAt(at)), at === 1 ? undefined : clusterAt(at - 1));
-        const [, second] = await allEntries(one!);
-        await under.trim();
-        expect(await one!.head(1)).toMatchObject({ position: 3, next: { position: 3, before: second!.id } });
-        expect(await one!.head(3)).toMatchObject({ position: 3, next: undefined });
-      }),
-    );
+    shows("says which entry is the first one that it still has", async (under, one) => {
+      for (let at = 1; at <= 3; at++)
+        await append(one!, changeTo(clusterAt(at)), at === 1 ? undefined : clusterAt(at - 1));
+      const [, second] = await allEntries(one!);
+      await under.trim();
+      expect(await one!.head(1)).toMatchObject({ position: 3, next: { position: 3, before: second!.id } });
+      expect(await one!.head(3)).toMatchObject({ position: 3, next: undefined });
+    });
 
     test("a gateway that is cut off is refused, and reads what it missed when it is back", async () => {
       const under = await open();

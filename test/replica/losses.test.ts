@@ -8,9 +8,13 @@ import { generationOf, type Member, Replicas, readerOf, rowsOf } from "./replica
 let replicas: Replicas;
 afterEach(() => replicas.close());
 
-async function start(count: number) {
+/** Gateways that share a log, of which the first one took a push of each cluster. */
+async function start(count: number, ...clusters: readonly string[]) {
   replicas = await Replicas.start(count);
-  return { members: replicas.members as [Member, Member, Member], log: replicas.log };
+  const [one, other, third] = replicas.members as [Member, Member, Member];
+  for (const id of clusters) await putSnapshot(one.gateway, exporting(id));
+  await replicas.settled();
+  return { one, other, third, log: replicas.log };
 }
 
 const agree = () => replicas.agree();
@@ -19,11 +23,7 @@ const eventsOf = ({ events }: Member) => events.map(({ event }) => event);
 
 describe("an engine that loses what it had", () => {
   test("gets it again from a gateway, and no worker has to push in full", async () => {
-    const { members, log } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(one.gateway, exporting("east"));
-    await putSnapshot(one.gateway, exporting("west"));
-    await replicas.settled();
+    const { one, other, log } = await start(2, "east", "west");
     const { generation } = await patchCluster(other.gateway, "east", generationOf(one), {
       namespaces: { new: {} },
     });
@@ -42,9 +42,7 @@ describe("an engine that loses what it had", () => {
   });
 
   test("gets its newest entries again, also where only a gateway that took part in none of them has them", async () => {
-    const { members, log } = await start(2);
-    const [one] = members;
-    await putSnapshot(one.gateway, exporting("east"));
+    const { one, log } = await start(2, "east");
     const newer = await patchCluster(one.gateway, "east", generationOf(one), { namespaces: { new: {} } });
     await replicas.settled();
     await replicas.restart(0, false);
@@ -56,10 +54,7 @@ describe("an engine that loses what it had", () => {
   });
 
   test("keeps what a worker pushed since: it replaces what a gateway has that was away", async () => {
-    const { members, log } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
+    const { one, other, log } = await start(2, "east");
     other.log.hold();
     await patchCluster(one.gateway, "east", generationOf(one), { namespaces: { lost: {} } });
     await replicas.settled();
@@ -76,10 +71,7 @@ describe("an engine that loses what it had", () => {
   });
 
   test("takes no delta on a lost state for one on another state with the same generation", async () => {
-    const { members, log } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
+    const { one, other, log } = await start(2, "east");
     other.log.hold();
     const { generation } = await putSnapshot(one.gateway, { ...exporting("east"), namespaces: { lost: {} } });
     one.log.disconnect();
@@ -90,7 +82,7 @@ describe("an engine that loses what it had", () => {
     expect(newer.generation).toBe(generation);
     one.log.reconnect();
     await replicas.settled();
-    for (const { gateway } of members) {
+    for (const { gateway } of [one, other]) {
       const delta = patchCluster(gateway, "east", generation, { namespaces: { lost: null } });
       await expect(delta).rejects.toMatchObject({ code: "GENERATION_MISMATCH" });
     }
@@ -98,9 +90,7 @@ describe("an engine that loses what it had", () => {
   });
 
   test("is not filled with another log's clusters, or with those of a gateway whose log was given another name", async () => {
-    const { members } = await start(1);
-    await putSnapshot(members[0].gateway, exporting("east"));
-    await replicas.settled();
+    await start(1, "east");
     const stranger = await Replicas.start(1);
     await putSnapshot(stranger.members[0]!.gateway, exporting("west"));
     await stranger.settled();
@@ -111,10 +101,8 @@ describe("an engine that loses what it had", () => {
   });
 
   test("has the state of a gateway that had none before, where it is empty", async () => {
-    const { members } = await start(1);
-    await putSnapshot(members[0].gateway, exporting("east"));
-    await replicas.settled();
-    const { database } = members[0];
+    const { one } = await start(1, "east");
+    const { database } = one;
     await replicas.close();
     replicas = new Replicas();
     await replicas.add({ database });
@@ -126,24 +114,21 @@ describe("an engine that loses what it had", () => {
 
 describe("clusters that left, where the engine loses that", () => {
   test("leave gateways that were away, too", async () => {
-    const { members, log } = await start(3);
-    for (const id of ["east", "west"]) await putSnapshot(members[0].gateway, exporting(id));
-    await replicas.settled();
-    members[2].log.disconnect();
-    await members[0].gateway.leave("east");
+    const { one, third, log } = await start(3, "east", "west");
+    third.log.disconnect();
+    await one.gateway.leave("east");
     await replicas.settled();
     log.loseEverything();
-    members[2].log.reconnect();
+    third.log.reconnect();
     await replicas.settled();
     expect(agree()).toEqual(["west"]);
   });
 
   test("stay where they came back before that", async () => {
-    const { members, log } = await start(3);
-    await putSnapshot(members[0].gateway, exporting("east"));
-    await members[0].gateway.leave("east");
+    const { one, other, log } = await start(3, "east");
+    await one.gateway.leave("east");
     await replicas.settled();
-    await putSnapshot(members[1].gateway, exporting("east"));
+    await putSnapshot(other.gateway, exporting("east"));
     await replicas.settled();
     log.loseLast(1);
     await replicas.settled();
@@ -151,16 +136,15 @@ describe("clusters that left, where the engine loses that", () => {
   });
 
   test("stay where they push again before a gateway hears of the loss", async () => {
-    const { members, log } = await start(2);
-    await putSnapshot(members[0].gateway, exporting("east"));
-    await members[0].gateway.leave("east");
+    const { one, other, log } = await start(2, "east");
+    await one.gateway.leave("east");
     await replicas.settled();
-    for (const { log } of members) log.disconnect();
+    for (const { log } of [one, other]) log.disconnect();
     log.loseEverything();
-    members[0].log.reconnect();
+    one.log.reconnect();
     await replicas.settled();
-    await putSnapshot(members[0].gateway, exporting("east"));
-    members[1].log.reconnect();
+    await putSnapshot(one.gateway, exporting("east"));
+    other.log.reconnect();
     await replicas.settled();
     expect(agree()).toEqual(["east"]);
   });
@@ -183,8 +167,7 @@ describe("pushes that the engine loses before they are applied", () => {
   };
 
   test("are taken again", async () => {
-    await start(1);
-    const [one] = replicas.members as [Member];
+    const { one } = await start(1);
     expect(await losing(({ gateway }) => putSnapshot(gateway, exporting("east")))).toBe(generationOf(one));
     const patch = { namespaces: { new: {} } };
     const before = generationOf(one);
@@ -195,10 +178,8 @@ describe("pushes that the engine loses before they are applied", () => {
   });
 
   test("are taken again, and are one change where another gateway had them", async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
-    const { generation } = await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
+    const { one, other } = await start(2, "east");
+    const generation = generationOf(one);
     const patch = { namespaces: { new: {} } };
     const outcome = await losing(({ gateway }) => patchCluster(gateway, "east", generation, patch));
     expect(outcome).toBe(generationOf(one));
@@ -207,9 +188,7 @@ describe("pushes that the engine loses before they are applied", () => {
   });
 
   test("are acknowledged only when they are applied, also after the engine lost everything twice", async () => {
-    const { members, log } = await start(1);
-    const [one] = members;
-    for (const id of ["east", "north", "west"]) await putSnapshot(one.gateway, exporting(id));
+    const { one, log } = await start(1, "east", "north", "west");
     log.loseEverything();
     await replicas.settled();
     one.log.hold();
@@ -226,10 +205,7 @@ describe("pushes that the engine loses before they are applied", () => {
   });
 
   test("are acknowledged with their generation where a load brings them", async () => {
-    const { members, log } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(other.gateway, exporting("west"));
-    await replicas.settled();
+    const { one, other, log } = await start(2, "west");
     one.log.hold();
     const pushing = putSnapshot(one.gateway, exporting("east"));
     await replicas.settled();
@@ -245,10 +221,8 @@ describe("pushes that the engine loses before they are applied", () => {
 });
 
 test("a delta that is decided again, since another gateway renewed the lease, has all of its changes", async () => {
-  const { members } = await start(2);
-  const [one, other] = members;
-  const { generation } = await putSnapshot(one.gateway, exporting("east"));
-  await replicas.settled();
+  const { one, other } = await start(2, "east");
+  const generation = generationOf(one);
   one.log.hold();
   await other.gateway.renew("east", generation);
   const patching = patchCluster(one.gateway, "east", generation, { namespaces: { new: {} } });
@@ -278,12 +252,9 @@ async function late(request: (one: Member, sender: Sender) => Promise<unknown>) 
 
 describe("late requests, at a gateway that gets no entries", () => {
   const startHeld = async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
-    const { generation: after } = await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
+    const { one, other } = await start(2, "east");
     one.log.hold();
-    return { one, other, after };
+    return { one, other, after: generationOf(one) };
   };
 
   test("a full push replaces no newer one than it knows", async () => {

@@ -12,33 +12,25 @@ import {
   type WholeCluster,
 } from "../../src/replica/shared-log.ts";
 
-interface State {
-  log: string;
-  founding: string | undefined;
-  /** Those from a position on; the newest one is always there. */
-  entries: LogEntry[];
-  clusters: Map<string, SharedCluster & { readonly endsAt: number }>;
-  entryRows: Map<string, Map<string, PartRow>>;
-  claimRows: Map<string, Map<string, ClaimRow>>;
-}
-
-const EMPTY: State = {
+const emptyState = () => ({
   log: "",
-  founding: undefined,
-  entries: [],
-  clusters: new Map(),
-  entryRows: new Map(),
-  claimRows: new Map(),
-};
+  founding: undefined as string | undefined,
+  /** Those from a position on; the newest one is always there. */
+  entries: [] as LogEntry[],
+  clusters: new Map<string, SharedCluster & { readonly endsAt: number }>(),
+  entryRows: new Map<string, Map<string, PartRow>>(),
+  claimRows: new Map<string, Map<string, ClaimRow>>(),
+});
+type State = ReturnType<typeof emptyState>;
 /** Rows that are read at once: few, so that they change while a cluster is read. */
 const PAGE = 3;
 
 /** What `SharedLog` says, in memory. */
 export class MemoryLog {
   readonly now: () => number;
-  state: State = structuredClone(EMPTY);
+  state: State = emptyState();
   /** The states after each entry, from the first one. */
-  readonly #states: State[] = [structuredClone(EMPTY)];
+  readonly #states: State[] = [emptyState()];
   readonly #connections: MemoryConnection[] = [];
 
   constructor(now: () => number) {
@@ -194,17 +186,13 @@ export class MemoryConnection implements SharedLog {
     await this.#pass();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    if (!this.#isHeld) {
-      const found = this.#log.state.entries.filter(({ position }) => position > after);
-      if (found.length > 0) return structuredClone(found.slice(0, ENTRIES_AT_ONCE));
-    }
+    const found = this.#after(after);
+    if (found.length > 0) return found;
     this.isIdle = true;
     await promise;
     this.isIdle = false;
     await this.#pass();
-    if (this.#isHeld) return [];
-    const found = this.#log.state.entries.filter(({ position }) => position > after);
-    return structuredClone(found.slice(0, ENTRIES_AT_ONCE));
+    return this.#after(after);
   }
 
   async clusters(): Promise<SharedCluster[]> {
@@ -214,15 +202,15 @@ export class MemoryConnection implements SharedLog {
 
   async *rows(cluster: string): AsyncIterable<ChangedRows> {
     const { entryRows, claimRows } = this.#log.state;
-    for (const key of pages([...(entryRows.get(cluster)?.keys() ?? [])])) {
+    for (const names of pages(entryRows.get(cluster))) {
       await this.#pass();
       const rows = this.#log.state.entryRows.get(cluster);
-      yield { entries: key.flatMap((one) => rows?.get(one) ?? []), gone: [], claims: [] };
+      yield { entries: names.flatMap((one) => rows?.get(one) ?? []), gone: [], claims: [] };
     }
-    for (const key of pages([...(claimRows.get(cluster)?.keys() ?? [])])) {
+    for (const names of pages(claimRows.get(cluster))) {
       await this.#pass();
       const rows = this.#log.state.claimRows.get(cluster);
-      yield { entries: [], gone: [], claims: key.flatMap((one) => rows?.get(one) ?? []) };
+      yield { entries: [], gone: [], claims: names.flatMap((one) => rows?.get(one) ?? []) };
     }
   }
 
@@ -247,6 +235,12 @@ export class MemoryConnection implements SharedLog {
     this.wake();
   }
 
+  #after(position: number): LogEntry[] {
+    if (this.#isHeld) return [];
+    const found = this.#log.state.entries.filter((entry) => entry.position > position);
+    return structuredClone(found.slice(0, ENTRIES_AT_ONCE));
+  }
+
   async #pass(): Promise<void> {
     await setImmediate();
     if (this.#isClosed) throw new StoreError("STORE_CLOSED", "the store is closed");
@@ -254,6 +248,7 @@ export class MemoryConnection implements SharedLog {
   }
 }
 
-function* pages(keys: readonly string[]): Generator<readonly string[]> {
+function* pages(table: ReadonlyMap<string, unknown> = new Map()): Generator<readonly string[]> {
+  const keys = [...table.keys()];
   for (let from = 0; from < keys.length; from += PAGE) yield keys.slice(from, from + PAGE);
 }

@@ -9,6 +9,7 @@ import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";
 import { memoryDatabase } from "../gateway/open-keyed.ts";
 import { exporting } from "../merge/fixtures.ts";
+import type { MemoryLog } from "./memory-log.ts";
 import { generationOf, liveOf, type Member, Replicas, readerOf } from "./replicas.ts";
 
 /** A cluster with services from one number on to before another one. */
@@ -25,9 +26,13 @@ async function turnUntil(isSo: () => boolean): Promise<void> {
 let replicas: Replicas;
 afterEach(() => replicas.close());
 
-async function start(count: number) {
+/** Gateways that share a log, of which the first one took a push of each cluster. */
+async function start(count: number, ...clusters: readonly string[]) {
   replicas = await Replicas.start(count);
-  return { members: replicas.members as [Member, Member], log: replicas.log };
+  const [one, other] = replicas.members as [Member, Member];
+  for (const id of clusters) await putSnapshot(one.gateway, exporting(id));
+  await replicas.settled();
+  return { one, other, members: replicas.members, log: replicas.log, clock: replicas.clock };
 }
 
 const agree = () => replicas.agree();
@@ -35,8 +40,7 @@ const eventsOf = ({ events }: Member) => events.map(({ event }) => event);
 
 describe("gateways that share a log", () => {
   test("acknowledge a push when they answer from it, and say up to which entry they have applied the log", async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
+    const { one, other } = await start(2);
     one.log.hold();
     let isTaken = false;
     const pushing = putSnapshot(one.gateway, exporting("east")).then(() => {
@@ -54,8 +58,7 @@ describe("gateways that share a log", () => {
   });
 
   test("are held up by no push that the log has not replied to", async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
+    const { one, other } = await start(2);
     const reply = one.log.delayReplies();
     const pushing = putSnapshot(one.gateway, exporting("east"));
     await replicas.settled();
@@ -70,8 +73,7 @@ describe("gateways that share a log", () => {
   });
 
   test("have a change of which the reply is lost: it is rejected, and among the entries", async () => {
-    const { members } = await start(2);
-    const [one] = members;
+    const { one } = await start(2);
     one.log.loseReplies();
     await expect(putSnapshot(one.gateway, exporting("east"))).rejects.toMatchObject({ code: "STORE_FAILED" });
     await replicas.settled();
@@ -79,55 +81,46 @@ describe("gateways that share a log", () => {
   });
 
   test("end a lease together, once the log says so", async () => {
-    const { members } = await start(2);
-    await putSnapshot(members[0].gateway, exporting("east"), { leaseSeconds: 10 });
+    const { members, one, other } = await start(2);
+    await putSnapshot(one.gateway, exporting("east"), { leaseSeconds: 10 });
     await replicas.settled();
     await replicas.pass(16_000);
     expect(agree()).toEqual([]);
-    expect(readerOf(members[1]).cluster("east")?.state).toBe("expired");
+    expect(readerOf(other).cluster("east")?.state).toBe("expired");
     for (const { events } of members)
       expect(events.filter(({ event }) => event === "lease-expired")).toHaveLength(1);
   });
 
   test.each([2, ENTRIES_AT_ONCE, ENTRIES_AT_ONCE + 1])(
-    "answer from all that the log has once they have started, and are not stale: %i entries more",
+    "go on from their own position once they have started, load nothing, and are not stale: %i entries more",
     async (entries) => {
-      const { members } = await start(2);
-      await putSnapshot(members[0].gateway, exporting("east"));
-      await replicas.settled();
-      members[1].log.disconnect();
+      const { one, other } = await start(2, "east");
+      other.log.disconnect();
       const ids = ["north", "west"];
       for (let entry = 0; entry < entries; entry++)
-        await putSnapshot(members[0].gateway, exporting(ids[entry % 2]!));
+        await putSnapshot(one.gateway, exporting(ids[entry % 2]!));
       await replicas.restart(1, true);
-      expect(liveOf(replicas.members[1]!)).toEqual(["east", "north", "west"]);
-      expect(replicas.members[1]!.gateway.behindSince()).toBeUndefined();
+      const restarted = replicas.members[1]!;
+      expect(liveOf(restarted)).toEqual(["east", "north", "west"]);
+      expect(restarted.gateway.behindSince()).toBeUndefined();
+      await replicas.settled();
+      expect(agree()).toEqual(["east", "north", "west"]);
+      expect(eventsOf(restarted)).not.toContain("log-reloaded");
     },
   );
 
-  test("go on from their own position after a restart, and load nothing", async () => {
-    const { members } = await start(2);
-    await putSnapshot(members[0].gateway, exporting("east"));
-    await replicas.settled();
-    members[1].log.disconnect();
-    await putSnapshot(members[0].gateway, exporting("west"));
-    await replicas.restart(1, true);
-    await replicas.settled();
-    expect(agree()).toEqual(["east", "west"]);
-    expect(replicas.members[1]!.events).not.toContainEqual(
-      expect.objectContaining({ event: "log-reloaded" }),
-    );
-  });
-
-  test("load everything where the log does not go back to their position, also while it changes", async () => {
-    const { members, log } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
+  test.each<[string, (log: MemoryLog) => void]>([
+    ["does not go back to their position", (log) => log.trim()],
+    [
+      "has an entry that cannot be read",
+      ({ state: { entries } }) => Object.assign(entries[1]!, { change: undefined }),
+    ],
+  ])("load everything where the log %s, also while it changes", async (_, spoil) => {
+    const { one, other, log } = await start(2, "east");
     other.log.hold();
     for (const name of ["a", "b", "c"])
       await patchCluster(one.gateway, "east", generationOf(one), { namespaces: { [name]: {} } });
-    log.trim();
+    spoil(log);
     other.log.release();
     for (const name of ["d", "e", "f", "g"])
       await patchCluster(one.gateway, "east", generationOf(one), { namespaces: { [name]: {}, a: null } });
@@ -137,16 +130,12 @@ describe("gateways that share a log", () => {
   });
 
   test("start and follow while one cluster's changes are gone from the log before they are read", async () => {
-    const { members, log } = await start(1);
-    const [one] = members;
-    for (const id of ["east", "north", "west"]) await putSnapshot(one.gateway, exporting(id));
-    await replicas.settled();
+    const { one, log } = await start(1, "east", "north", "west");
     log.trim();
     let changes = 0;
     const change = async () => {
       if (changes === 9) return;
-      const generation = readerOf(one).cluster("east")!.meta!.generation;
-      await patchCluster(one.gateway, "east", generation, { namespaces: { [`n${changes++}`]: {} } });
+      await patchCluster(one.gateway, "east", generationOf(one), { namespaces: { [`n${changes++}`]: {} } });
       log.state.entries.splice(-1, 1, { ...log.state.entries.at(-1)!, change: undefined });
       await putSnapshot(one.gateway, { ...exporting("west"), namespaces: { [`n${changes}`]: {}, shop: {} } });
     };
@@ -173,10 +162,7 @@ describe("gateways that share a log", () => {
   });
 
   test("load again what is damaged in their own database", async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
+    const { one, other } = await start(2, "east");
     one.database.exec("UPDATE entry SET text = '{}' WHERE kind = 2");
     const pushing = putSnapshot(one.gateway, { ...exporting("east"), exports: {} });
     await replicas.settled();
@@ -188,16 +174,14 @@ describe("gateways that share a log", () => {
   });
 
   test.each([
-    { what: "while they run", restarts: false, isLost: false },
-    { what: "before they start", restarts: true, isLost: false },
-    { what: "while they run, and the log loses everything", restarts: false, isLost: true },
-    { what: "before they start, and the log loses everything", restarts: true, isLost: true },
-  ])("go on with other clusters where a cluster's own row is damaged $what", async ({ restarts, isLost }) => {
-    const { members, log } = await start(1);
-    const { generation } = await putSnapshot(members[0].gateway, exporting("east"));
-    await putSnapshot(members[0].gateway, exporting("west"));
-    await replicas.settled();
-    members[0].database.exec("UPDATE cluster SET text = '{}' WHERE id = 'west'");
+    ["while they run", false, false],
+    ["before they start", true, false],
+    ["while they run, and the log loses everything", false, true],
+    ["before they start, and the log loses everything", true, true],
+  ])("go on with other clusters where a cluster's own row is damaged %s", async (_, restarts, isLost) => {
+    const { one, log } = await start(1, "east", "west");
+    const generation = generationOf(one);
+    one.database.exec("UPDATE cluster SET text = '{}' WHERE id = 'west'");
     if (isLost) log.loseEverything();
     if (restarts) await replicas.restart(0, true);
     await replicas.pass(2000);
@@ -212,10 +196,8 @@ describe("gateways that share a log", () => {
   });
 
   test("ask the worker of a cluster for a full push whose rows in the log are damaged", async () => {
-    const { members, log } = await start(1);
-    const [one] = members;
-    const { generation } = await putSnapshot(one.gateway, exporting("east"));
-    await putSnapshot(one.gateway, exporting("west"));
+    const { one, log } = await start(1, "east", "west");
+    const generation = generationOf(one);
     log.state.entryRows.get("east")!.delete([...log.state.entryRows.get("east")!.keys()].at(-1)!);
     log.trim();
     const late = await replicas.add();
@@ -231,25 +213,8 @@ describe("gateways that share a log", () => {
     expect(agree()).toEqual(["east", "west"]);
   });
 
-  test("load after an entry that cannot be read", async () => {
-    const { members, log } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
-    other.log.hold();
-    await putSnapshot(one.gateway, exporting("west"));
-    log.state.entries[1] = { ...log.state.entries[1]!, change: undefined };
-    other.log.release();
-    await replicas.settled();
-    expect(agree()).toEqual(["east", "west"]);
-    expect(other.events).toContainEqual({ event: "log-reloaded", lost: false });
-  });
-
   test("load nothing because of a change that was applied while they asked where the log is", async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
-    await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
+    const { one, other } = await start(2, "east");
     other.log.hold();
     await putSnapshot(one.gateway, { ...exporting("east"), exports: {} });
     await replicas.settled();
@@ -274,8 +239,7 @@ describe("gateways that share a log", () => {
   });
 
   test("apply a large change in several turns, and load everything after a crash in the middle of it", async () => {
-    const { members, log } = await start(3);
-    const [one, other] = members;
+    const { one, other, log } = await start(3);
     const { generation } = await putSnapshot(one.gateway, largeExporter(0, 600));
     await replicas.settled();
     expect(agree()).toEqual(["east"]);
@@ -328,8 +292,8 @@ describe("while the log is gone", () => {
     ["entries are not read", "entries"],
     ["nothing says where the log is", "head"],
   ] as const)("answers are stale 5 seconds after the log was last read to its end: %s", async (_, stops) => {
-    const { members, clock } = { ...(await start(1)), clock: replicas.clock };
-    const [{ gateway, log }] = members;
+    const { one, clock } = await start(1);
+    const { gateway, log } = one;
     await replicas.pass(2000);
     expect(gateway.behindSince()).toBeUndefined();
     const since = clock.now();
@@ -353,8 +317,7 @@ describe("while the log is gone", () => {
   });
 
   test("answers stay stale until all that the log has was applied, not some of it", async () => {
-    const { members } = await start(2);
-    const [one, other] = members;
+    const { one, other } = await start(2);
     other.log.disconnect();
     await replicas.settled();
     for (const cluster of ["east", "west", "north"]) await putSnapshot(one.gateway, exporting(cluster));
@@ -380,20 +343,20 @@ describe("while the log is gone", () => {
   });
 
   test("or takes no changes, that is said once, and leases hold as well", async () => {
-    const { members } = await start(1);
-    const [{ gateway, log }] = members;
-    const said = () => eventsOf(members[0]).filter((event) => event.startsWith("log-"));
+    const { one } = await start(1);
+    const { gateway, log } = one;
+    const said = () => eventsOf(one).filter((event) => event.startsWith("log-"));
     const { generation } = await putSnapshot(gateway, exporting("east"), { leaseSeconds: 10 });
     log.isFull = true;
     await replicas.pass(60_000);
     await expect(gateway.renew("east", generation)).rejects.toMatchObject({ code: "STORE_FULL" });
-    expect(liveOf(members[0])).toEqual(["east"]);
+    expect(liveOf(one)).toEqual(["east"]);
     expect(said()).toEqual(["log-not-followed"]);
     log.isFull = false;
     await replicas.pass(14_000);
-    expect(liveOf(members[0])).toEqual(["east"]);
+    expect(liveOf(one)).toEqual(["east"]);
     await replicas.pass(4000);
-    expect(liveOf(members[0])).toEqual([]);
+    expect(liveOf(one)).toEqual([]);
     expect(said()).toEqual(["log-not-followed", "log-followed-again"]);
   });
 
@@ -404,9 +367,9 @@ describe("while the log is gone", () => {
   ])(
     "leases of $leaseSeconds s that ended meanwhile hold for $holdsFor ms afterwards (lost: $lost)",
     async ({ leaseSeconds, holdsFor, lost }) => {
-      const { members } = await start(2);
-      const { generation } = await putSnapshot(members[0].gateway, exporting("east"), { leaseSeconds });
-      await putSnapshot(members[0].gateway, exporting("west"), { leaseSeconds });
+      const { members, one, other } = await start(2);
+      const { generation } = await putSnapshot(one.gateway, exporting("east"), { leaseSeconds });
+      await putSnapshot(one.gateway, exporting("west"), { leaseSeconds });
       await replicas.settled();
       for (const { log } of members) log.disconnect();
       await replicas.pass(120_000);
@@ -414,30 +377,27 @@ describe("while the log is gone", () => {
       for (const { log } of members) log.reconnect();
       await replicas.pass(holdsFor);
       expect(agree()).toEqual(["east", "west"]);
-      await members[1].gateway.renew("east", generation, { leaseSeconds });
+      await other.gateway.renew("east", generation, { leaseSeconds });
       await replicas.pass(5000);
       expect(agree()).toEqual(["east"]);
     },
   );
 
   test("no lease ends that is renewed soon afterwards", async () => {
-    const { members } = await start(2);
-    const { generation } = await putSnapshot(members[0].gateway, exporting("east"), { leaseSeconds: 10 });
+    const { members, one, other } = await start(2);
+    const { generation } = await putSnapshot(one.gateway, exporting("east"), { leaseSeconds: 10 });
     await replicas.settled();
     for (const { log } of members) log.disconnect();
     await replicas.pass(8000);
     for (const { log } of members) log.reconnect();
     await replicas.settled();
-    await members[1].gateway.renew("east", generation, { leaseSeconds: 10 });
+    await other.gateway.renew("east", generation, { leaseSeconds: 10 });
     await replicas.pass(8000);
     expect(agree()).toEqual(["east"]);
   });
 
   test("a refused push makes answers stale until they have what another gateway took instead", async () => {
-    const { members, clock } = { ...(await start(2)), clock: replicas.clock };
-    const [one, other] = members;
-    await putSnapshot(one.gateway, exporting("east"));
-    await replicas.settled();
+    const { one, other, clock } = await start(2, "east");
     one.log.disconnect();
     await replicas.settled();
     const settle = one.gateway.arrived("east");

@@ -6,16 +6,9 @@ import type { Gateway } from "../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../src/gateway/gateway-types.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import { Replica } from "../../src/replica/replica.ts";
-import { FakeClock } from "../gateway/fake-clock.ts";
+import { TurningClock } from "../gateway/fake-clock.ts";
 import { memoryDatabase, openKeyed } from "../gateway/open-keyed.ts";
 import { type MemoryConnection, MemoryLog } from "./memory-log.ts";
-
-/** A clock whose time the test sets, and whose turns pass by themselves. */
-export class RunningClock extends FakeClock {
-  override nextTurn(run: () => void): void {
-    globalThis.setImmediate(run);
-  }
-}
 
 /** A gateway of several that share a log. */
 export interface Member {
@@ -31,7 +24,7 @@ const HOLD = 3_600_000;
 
 /** Gateways that share a log in memory. */
 export class Replicas {
-  readonly clock = new RunningClock(Date.UTC(2026, 5, 1));
+  readonly clock = new TurningClock(Date.UTC(2026, 5, 1));
   readonly log = new MemoryLog(() => this.clock.now());
   readonly members: Member[] = [];
   readonly #scopes: readonly Visibility[];

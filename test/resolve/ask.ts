@@ -1,5 +1,4 @@
 import dnsPacket from "dns-packet";
-import { formatName } from "../../src/dns/name.ts";
 import type { KeyWorld } from "../../src/names/key-world.ts";
 import { type Leases, LeaseTables } from "../../src/resolve/record-writer.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
@@ -35,9 +34,7 @@ export function compileWorld(
   };
 }
 
-/**
- * Leases of clusters that expire at a time, in Unix milliseconds; undefined for clusters that are not held.
- */
+/** Leases that expire at a time, in Unix milliseconds; undefined for clusters that are not held. */
 export function leasesUntil(expiresAt: (clusterId: string) => number | undefined): Leases {
   return new LeaseTables(expiresAt);
 }
@@ -106,9 +103,4 @@ function showData(record: Exclude<dnsPacket.Answer, { type: "OPT" }>): string {
     default:
       return String(record.data);
   }
-}
-
-/** The owner name of the first question, as in the message. */
-export function echoedName(bytes: Uint8Array): string {
-  return formatName(bytes, 12);
 }

@@ -46,9 +46,9 @@ const askBindings = (name: string, context = world) =>
   bindings(resolve(encodeQuery(name, "UNKNOWN_64"), context)!.bytes);
 
 describe("SVCB at _dns.resolver.arpa", () => {
-  it("lists the encrypted resolvers (RFC 9462 section 4, RFC 9461 sections 4 and 5), with their addresses", () => {
-    expect(askBindings("_dns.resolver.arpa")).toEqual({
-      answers: [`_dns.resolver.arpa 300 SVCB ${DOH}`, `_dns.resolver.arpa 300 SVCB ${DOT}`],
+  it("lists the encrypted resolvers (RFC 9462 section 4, RFC 9461 sections 4 and 5), in any case", () => {
+    expect(askBindings("_DNS.Resolver.ARPA")).toEqual({
+      answers: [`_DNS.Resolver.ARPA 300 SVCB ${DOH}`, `_DNS.Resolver.ARPA 300 SVCB ${DOT}`],
       additionals: [
         "dns.example.org 300 A 192.0.2.1",
         "dns.example.org 300 A 192.0.2.2",
@@ -57,12 +57,6 @@ describe("SVCB at _dns.resolver.arpa", () => {
       authoritative: true,
       truncated: false,
     });
-  });
-
-  it("ignores case", () => {
-    const query = encodeQuery("_DNS.Resolver.ARPA", "UNKNOWN_64");
-    expect(bindings(resolve(query, world)!.bytes).answers).toHaveLength(2);
-    expect(resolve(query, world)!.freshness).toBe(300);
   });
 
   it("omits default ports (RFC 9461 section 4.2), and hints without known addresses", () => {
@@ -111,9 +105,6 @@ describe("SVCB at _dns.resolver.arpa", () => {
   it("is answered before the first push", () => {
     const query = encodeQuery("_dns.resolver.arpa", "UNKNOWN_64");
     expect(bindings(notReady(query, { designated })!.bytes).answers).toHaveLength(2);
-    expect(notReady(encodeQuery("web.shop.svc.clusterset.local", "A"), { designated })!.outcome).toBe(
-      "servfail",
-    );
   });
 
   it("is whole or truncated over UDP", () => {
@@ -180,15 +171,13 @@ describe("resolver.arpa is served locally (RFC 9462 sections 4, 6.1 and 6.4): NO
       });
   });
 
-  it("without a designated resolver its SVCB record is NODATA, too (RFC 9462 section 4)", () => {
-    const without = { ...world, designated: undefined };
-    expect(ask(without, "_dns.resolver.arpa", "UNKNOWN_64")).toMatchObject({
-      rcode: "NOERROR",
-      answer: [],
-      authority: [LOCAL_SOA],
-    });
-    const nothingForView = { ...world, designated: { ...designated, endpoints: [] } };
-    expect(ask(nothingForView, "_dns.resolver.arpa", "UNKNOWN_64").authority).toEqual([LOCAL_SOA]);
+  it("without a designated resolver, or an endpoint for the view, its SVCB record is NODATA, too", () => {
+    for (const none of [undefined, { ...designated, endpoints: [] }])
+      expect(ask({ ...world, designated: none }, "_dns.resolver.arpa", "UNKNOWN_64")).toMatchObject({
+        rcode: "NOERROR",
+        answer: [],
+        authority: [LOCAL_SOA],
+      });
   });
 
   it("answers queries for its SOA record (RFC 6303 section 3)", () => {
@@ -197,12 +186,5 @@ describe("resolver.arpa is served locally (RFC 9462 sections 4, 6.1 and 6.4): NO
 
   it.each(["xresolver.arpa", "resolver.arpa.test", "arpa"])("%s is not in it", (name) => {
     expect(ask(world, name, "A").rcode).toBe("REFUSED");
-  });
-
-  it("a label that only contains its bytes is not in it", () => {
-    const bytes = [...Buffer.from("x"), 8, ...Buffer.from("resolver"), 4, ...Buffer.from("arpa")];
-    const header = [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    const query = Uint8Array.from([...header, bytes.length, ...bytes, 0, 0, 1, 0, 1]);
-    expect(resolve(query, world)!.outcome).toBe("refused");
   });
 });

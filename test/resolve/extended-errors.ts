@@ -12,10 +12,7 @@ export function extendedErrors(bytes: Uint8Array): number[] {
   return codes;
 }
 
-/**
- * An answer whose OPT record is its last one, without Extended DNS Errors without text, which are its last
- * options.
- */
+/** An answer without the Extended DNS Errors at its end; those must have no text. */
 export function withoutExtendedErrors(bytes: Uint8Array): Uint8Array {
   const optionBytes = extendedErrors(bytes).length * 6;
   if (optionBytes === 0) return bytes;

@@ -2,10 +2,7 @@ import { formatAddress, parseAddress } from "../../src/dns/address.ts";
 import type { ClustersetService } from "../../src/merge/clusterset.ts";
 import type { Clusterset } from "../merge/merged.ts";
 
-/**
- * The specification in a slow and simple form: every record of a clusterset as text, and answers by a search
- * through all of them. It shares only the parsing of addresses with zone/ and resolve/.
- */
+/** The specification in a slow and simple form: every record as text, and answers by a search through all. */
 export interface ModelRecord {
   readonly name: string;
   readonly type: string;

@@ -3,10 +3,7 @@ import { formatName } from "../../src/dns/name.ts";
 
 const KEYS = ["mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath"];
 
-/**
- * Reads the RDATA of an SVCB record into the form of a zone file (RFC 9460 section 2.1): priority, target,
- * then the parameters. Throws if they are not in the order of their keys.
- */
+/** The RDATA of an SVCB record as in a zone file (RFC 9460 section 2.1); its parameters must be in order. */
 export function formatServiceBinding(rdata: Uint8Array): string {
   const view = new DataView(rdata.buffer, rdata.byteOffset, rdata.length);
   const targetEnd = rdata.indexOf(0, 2) + 1;

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleLambda } from "../../scripts/bundle-lambda.ts";
@@ -41,20 +41,15 @@ describe("the function in one file", () => {
     await primary?.stop();
   });
 
-  /** Runs Node with these environment variables, and nothing else of ours. */
+  /** Runs Node with these environment variables, and nothing else of ours, while the primary answers here. */
   function call(environment: Readonly<Record<string, string>>): Promise<{ stdout: string; stderr: string }> {
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", CALLER], {
-      cwd: folder,
-      env: { ...environment, EVENT: JSON.stringify(recordedEvent("http-api-post")) },
+    const env = { ...environment, EVENT: JSON.stringify(recordedEvent("http-api-post")) };
+    const args = ["--input-type=module", "--eval", CALLER];
+    return new Promise((resolve) => {
+      execFile(process.execPath, args, { cwd: folder, env }, (_, stdout, stderr) =>
+        resolve({ stdout, stderr }),
+      );
     });
-    const output = { stdout: "", stderr: "" };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      output.stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      output.stderr += text;
-    });
-    return new Promise((resolve) => child.once("close", () => resolve(output)));
   }
 
   it("answers from the primary's generation", async () => {

@@ -41,18 +41,12 @@ export function holding(snapshot: ClusterSnapshot) {
   return { database, writer };
 }
 
-/**
- * The snapshot after the lines of a patch, as a push has them.
- * @throws {SnapshotError} naming each wrong field
- */
+/** The snapshot after the lines of a patch, as a push has them. @throws {SnapshotError} */
 export function applyPatch(base: ClusterSnapshot, patch: SnapshotPatch): ClusterSnapshot {
   return pushed(base, "changes", patchLines(base.clusterId, patch));
 }
 
-/**
- * The snapshot that the pieces of a push have.
- * @throws {LinesError} @throws {SnapshotError}
- */
+/** The snapshot that the pieces of a push have. @throws {LinesError} @throws {SnapshotError} */
 export function readSnapshotLines(pieces: Iterable<Uint8Array>): ClusterSnapshot {
   const reader = new LinesReader();
   const lines = Array.from(pieces, (piece) => [...reader.feed(piece)]).flat();
@@ -67,4 +61,18 @@ function pushed(base: ClusterSnapshot, kind: "whole" | "changes", lines: readonl
   } finally {
     database.close();
   }
+}
+
+/** The error of this type that something throws. */
+export function errorOf<Wrong extends Error>(
+  type: new (...args: never[]) => Wrong,
+  run: () => unknown,
+): Wrong {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof type) return error;
+    throw error;
+  }
+  throw new Error("nothing was wrong");
 }

@@ -5,8 +5,7 @@ import { findOutdated, generateFiles } from "../../scripts/generate-schema.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import { metaAt, NOON, prepare, push, snapshotOf, stage } from "../database/pushing.ts";
 import { holding } from "./changes.ts";
-import { readAll } from "./lines/bytes.ts";
-import { sealed, snapshotBody } from "./lines/push-lines.ts";
+import { readAll, sealed, snapshotBody } from "./lines/push-lines.ts";
 
 /** The blocks of a page in JSON. */
 function examplesOf(page: string): string[] {

@@ -28,19 +28,14 @@ beforeAll(async () => {
   const root = { name: "audited", version: "1.0.0", dependencies: { harmful: "1.0.0" } };
   const harmful = { version: "1.0.0", integrity: `sha512-${"A".repeat(86)}==` };
   const packages = { "": root, "node_modules/harmful": harmful };
-  await writeFile(join(folder, "package.json"), JSON.stringify(root));
-  await writeFile(
-    join(folder, "package-lock.json"),
-    JSON.stringify({ ...root, lockfileVersion: 3, requires: true, packages }),
-  );
+  const lock = { ...root, lockfileVersion: 3, requires: true, packages };
+  for (const [name, content] of Object.entries({ package: root, "package-lock": lock }))
+    await writeFile(join(folder, `${name}.json`), JSON.stringify(content));
+  const versions = { "1.0.0": { name: "harmful", version: "1.0.0" } };
+  const known = { status: 200, body: { name: "harmful", versions } };
   server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
-    const { status, body } = request.url!.endsWith("/advisories/bulk")
-      ? answer
-      : {
-          status: 200,
-          body: { name: "harmful", versions: { "1.0.0": { name: "harmful", version: "1.0.0" } } },
-        };
+    const { status, body } = request.url!.endsWith("/advisories/bulk") ? answer : known;
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -76,10 +71,9 @@ test("an advisory fails, and is reported", async () => {
 
 test("a registry without advisories, or none at all, is neither", async () => {
   answer = { status: 405, body: {} };
-  const said = expect.stringContaining("says nothing about the packages: 405 Method Not Allowed");
-  expect(await audit(registry)).toMatchObject({ code: 3, output: said });
-  expect(await audit("http://127.0.0.1:9/")).toMatchObject({
-    code: 3,
-    output: expect.stringContaining("ECONNREFUSED"),
-  });
+  for (const [at, said] of [
+    [registry, "says nothing about the packages: 405 Method Not Allowed"],
+    ["http://127.0.0.1:9/", "ECONNREFUSED"],
+  ] as const)
+    expect(await audit(at)).toMatchObject({ code: 3, output: expect.stringContaining(said) });
 });

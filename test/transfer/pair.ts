@@ -1,12 +1,11 @@
-import { decode } from "dns-packet";
+import { type DecodedPacket, decode } from "dns-packet";
 import { Hono } from "hono";
 import { Reader } from "../../src/database/reader.ts";
-import type { QueryStages } from "../../src/gateway/gateway-types.ts";
 import type { NameSettings } from "../../src/gateway/keyed-scope.ts";
 import { TRANSFER } from "../../src/http/route-table.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../src/http/transfer.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
-import { notReady, resolve } from "../../src/resolve/resolve.ts";
+import type { Answer } from "../../src/resolve/record-writer.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PartMemory } from "../../src/transfer/part-cache.ts";
 import type { PartKind } from "../../src/transfer/part-forms.ts";
@@ -19,9 +18,9 @@ import {
   type TransferSource,
   type TransferState,
 } from "../../src/transfer/transfer-state.ts";
-import { stage, wholeLines } from "../database/pushing.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
-import { memoryDatabase, openKeyed } from "../gateway/open-keyed.ts";
+import { putSnapshot } from "../gateway/open-gateway.ts";
+import { memoryDatabase, openKeyed, REAL_QUERIES } from "../gateway/open-keyed.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
@@ -30,13 +29,6 @@ export const WEB = "web.shop.svc.clusterset.local";
 export const MEBIBYTE = 1024 * 1024;
 
 type Bytes = Uint8Array<ArrayBuffer>;
-
-/** Answers queries as a secondary does with default settings. */
-export const READER_STAGES: QueryStages = {
-  resolve: (query, { world, ...context }) =>
-    resolve(query, { ...context, world, rotation: 0, outside: "refuse" }),
-  notReady,
-};
 
 /** A primary's answers to transfers, with latency and errors in the test's hands. */
 export class FakeSource implements TransferSource {
@@ -131,15 +123,6 @@ export class FakeSource implements TransferSource {
   }
 }
 
-/** What a client sees of an answer. */
-export interface Seen {
-  readonly rcode: string;
-  readonly addresses: readonly string[];
-  readonly ttl: number | undefined;
-  readonly errors: readonly number[];
-  readonly freshness: number;
-}
-
 /** A primary over rows, which can be started again, with what readers reach of it. */
 export function openPrimary(
   clock: FakeClock,
@@ -164,12 +147,8 @@ export function openPrimary(
     /** Another process goes on from the database. */
     restart: () => Object.assign(held, start()),
     /** Has a cluster push a snapshot. */
-    put: async (snapshot: ClusterSnapshot, leaseSeconds = 60) => {
-      const reader = new Reader(database, () => {});
-      const staged = stage(reader, snapshot.clusterId, "whole", wholeLines(snapshot));
-      const push = held.gateway.push(staged, { leaseSeconds });
-      return (await inTurns(clock, push)).acknowledgement;
-    },
+    put: (snapshot: ClusterSnapshot, leaseSeconds = 60) =>
+      inTurns(clock, putSnapshot(held.gateway, snapshot, { leaseSeconds })),
   });
 }
 
@@ -187,7 +166,7 @@ export async function openPair(
   const open = (more: Partial<SecondaryOptions> = {}) =>
     new Secondary({
       source,
-      stages: READER_STAGES,
+      stages: REAL_QUERIES,
       memory: new PartMemory(16 * MEBIBYTE),
       clock,
       policy: { ...DEFAULT_REFRESH_POLICY, ...policy },
@@ -202,7 +181,11 @@ export async function openPair(
   const done = <Result>(promise: Promise<Result>): Promise<Result> => passUntil(clock, promise);
 
   /** Asks as a host does. */
-  const ask = (name = WEB, type = "A", of = secondary): Promise<Seen> => askSecondary(of, clock, name, type);
+  const ask = async (name = WEB, type = "A", of = secondary) => {
+    await done(of.freshen(clock.now()) ?? Promise.resolve());
+    const answer = of.answer(encodeQuery(name, type), undefined, clock.now());
+    return see((await done(Promise.resolve(answer)))!);
+  };
   /** Has a cluster serve `shop/web` with that many addresses. */
   const push = (clusterId: string, endpoints: number, leaseSeconds = 60) =>
     held.put(shopSnapshot(clusterId, endpoints), leaseSeconds);
@@ -214,8 +197,16 @@ export async function openPair(
 /** Longer than anything takes that a test waits for, in milliseconds of its clock. */
 const NEVER = 100_000;
 
-/** Waits for something, letting time pass as long as it takes. @throws {Error} where it never ends */
-export async function passUntil<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
+/**
+ * Waits for something, letting time pass as long as it takes.
+ * @param step 0 for what needs turns, and no time
+ * @throws {Error} where it never ends
+ */
+export async function passUntil<Result>(
+  clock: FakeClock,
+  promise: Promise<Result>,
+  step = 1,
+): Promise<Result> {
   const begun = clock.now();
   let settled = false;
   const end = () => {
@@ -224,47 +215,13 @@ export async function passUntil<Result>(clock: FakeClock, promise: Promise<Resul
   promise.then(end, end);
   for (await settle(); !settled; await settle()) {
     if (clock.now() - begun > NEVER) throw new Error(`nothing has ended after ${NEVER} ms`);
-    await clock.advance(1);
+    await clock.advance(step);
   }
   return promise;
 }
 
 /** Waits for something that needs turns, and no time. */
-export async function inTurns<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
-  let settled = false;
-  const end = () => {
-    settled = true;
-  };
-  promise.then(end, end);
-  for (await settle(); !settled; await settle()) await clock.advance(0);
-  return promise;
-}
-
-/** Asks a secondary as a host does, and gives what it answers. */
-export async function answerOf(
-  secondary: Secondary,
-  clock: FakeClock,
-  query: Bytes,
-  view?: string,
-): Promise<Bytes> {
-  const fresh = secondary.freshen(clock.now());
-  if (fresh !== undefined) await passUntil(clock, fresh);
-  const answer = secondary.answer(query, view, clock.now());
-  return (answer instanceof Promise ? await passUntil(clock, answer) : answer)!.bytes;
-}
-
-/** Asks a secondary as a host does. */
-export async function askSecondary(
-  secondary: Secondary,
-  clock: FakeClock,
-  name = WEB,
-  type = "A",
-): Promise<Seen> {
-  const fresh = secondary.freshen(clock.now());
-  if (fresh !== undefined) await passUntil(clock, fresh);
-  const answer = secondary.answer(encodeQuery(name, type), undefined, clock.now());
-  return see((answer instanceof Promise ? await passUntil(clock, answer) : answer)!);
-}
+export const inTurns = <Result>(clock: FakeClock, promise: Promise<Result>) => passUntil(clock, promise, 0);
 
 /** A pair whose secondary has just taken over a state, and did not ask since. */
 export async function openFresh(policy: Partial<RefreshPolicy> = {}) {
@@ -284,13 +241,14 @@ export function seeded(seed: number): () => number {
   };
 }
 
-function see({ bytes, freshness }: { readonly bytes: Uint8Array; readonly freshness: number }): Seen {
-  const decoded = decode(Buffer.from(bytes));
-  const answers = (decoded.answers ?? []) as { data: string; ttl: number }[];
+/** What a client sees of an answer. */
+function see({ bytes, freshness }: Answer) {
+  const { rcode, answers = [] } = decode(Buffer.from(bytes)) as DecodedPacket & { rcode: string };
+  const records = answers as { data: string; ttl: number }[];
   return {
-    rcode: (decoded as unknown as { rcode: string }).rcode,
-    addresses: answers.map(({ data }) => data).sort(),
-    ttl: answers[0]?.ttl,
+    rcode,
+    addresses: records.map(({ data }) => data).sort(),
+    ttl: records[0]?.ttl,
     errors: extendedErrors(bytes),
     freshness,
   };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import type { SentState } from "../../src/transfer/transfer-state.ts";
-import { exported, imported, snapshot } from "../merge/fixtures.ts";
+import { exporting, importing, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { FakeSource, inTurns, openPair, transferApp, WEB } from "./pair.ts";
 
@@ -15,25 +15,15 @@ async function openScopes() {
   const pair = await openPair({}, {}, SCOPES);
   const { clock, held, open } = pair;
   const app = transferApp(clock, held);
-  const asked: string[] = [];
   const sourceOf = (scope: Visibility) =>
     new HttpTransferSource({
       gateway: "https://primary.invalid",
       scope,
       clock: () => clock.now(),
-      fetch: async (url, request) => {
-        asked.push(url.slice("https://primary.invalid/api/v1/transfer/".length));
-        return app.request(url, request);
-      },
+      fetch: async (url, request) => app.request(url, request),
     });
   const secondaryOf = (scope: Visibility) => open({ source: sourceOf(scope), scope });
-  /** A secondary that has asked. */
-  const freshOf = async (scope: Visibility) => {
-    const secondary = secondaryOf(scope);
-    await secondary.freshen(clock.now());
-    return secondary;
-  };
-  return { ...pair, app, asked, secondaryOf, freshOf };
+  return { ...pair, app, secondaryOf };
 }
 
 describe("GET /state?scope=", () => {
@@ -54,24 +44,27 @@ describe("GET /state?scope=", () => {
       expect(state).toMatchObject({ status: { stateHash: gateway.everything.status().stateHash } });
     }
   });
+});
+
+describe("a scope that the primary does not have is 404", () => {
+  const scope = (key: string) => `scope=${encodeURIComponent(key)}`;
+  const known = scope(visibilityKey(WEST));
 
   it.each([
-    ["one that the primary was not opened with", visibilityKey({ clusters: ["east"] })],
-    ["one that is written otherwise", '{ "clusters": ["west"] }'],
-    ["no scope at all", "west"],
-    ["a prototype's key", "__proto__"],
-  ])("%s is 404", async (_, scope) => {
+    ["one that the primary was not opened with", scope(visibilityKey({ clusters: ["east"] }))],
+    ["one that is written otherwise", scope('{ "clusters": ["west"] }')],
+    ["no scope at all", scope("west")],
+    ["a prototype's key", scope("__proto__")],
+    ["one twice", `${known}&${known}`],
+    ["one, and everything", `${known}&scope=`],
+    ["everything, and one", `scope=&${known}`],
+  ])("%s", async (_, query) => {
     const { app } = await openScopes();
-    const response = await app.request(`/api/v1/transfer/state?scope=${encodeURIComponent(scope)}`);
-    expect([response.status, response.headers.get("cache-control")]).toEqual([404, "no-store"]);
-    expect(await response.json()).toMatchObject({ code: "UNKNOWN_SCOPE" });
-  });
-
-  it("two scopes at once are 404", async () => {
-    const { app } = await openScopes();
-    const key = encodeURIComponent(visibilityKey(WEST));
-    for (const query of [`scope=${key}&scope=${key}`, `scope=${key}&scope=`, `scope=&scope=${key}`])
-      expect((await app.request(`/api/v1/transfer/state?${query}`)).status).toBe(404);
+    for (const path of ["state?", "world?v=0&"]) {
+      const response = await app.request(`/api/v1/transfer/${path}${query}`);
+      expect([response.status, response.headers.get("cache-control")]).toEqual([404, "no-store"]);
+      expect(await response.json()).toMatchObject({ code: "UNKNOWN_SCOPE" });
+    }
   });
 });
 
@@ -107,14 +100,6 @@ describe("parts", () => {
     expect(JSON.stringify(state)).not.toMatch(EAST_ONLY);
     expect(await get(paths[0]!)).toMatch(EAST_ONLY);
   });
-
-  it("of a scope that the primary does not have are 404", async () => {
-    const { app, push } = await openScopes();
-    await push("west", 2);
-    const scope = encodeURIComponent(visibilityKey({ clusters: ["east"] }));
-    const response = await app.request(`/api/v1/transfer/world?v=0&scope=${scope}`);
-    expect([response.status, await response.json()]).toMatchObject([404, { code: "UNKNOWN_SCOPE" }]);
-  });
 });
 
 describe("a secondary of a scope", () => {
@@ -138,24 +123,26 @@ describe("a secondary of a scope", () => {
       await clock.advance(5000);
       return (await ask(reverse, "PTR", secondary)).addresses;
     };
-    const web = { "shop/web": exported({ clusterIPs: ["10.96.0.1"] }) };
-    await held.put(snapshot("west", { imports: { "shop/web": imported({ ips: ["10.0.0.1"] }) } }));
-    await held.put(snapshot("hidden", { exports: web }));
+    await held.put(importing("west", { ips: ["10.0.0.1"] }));
+    await held.put(exporting("hidden"));
     expect(await name()).toEqual([]);
-    await held.put(snapshot("east", { exports: web }));
-    expect(await name()).toEqual([WEB]);
-    await held.put(snapshot("east"));
-    expect(await name()).toEqual([]);
-    await held.put(snapshot("east", { exports: web }));
-    expect(await name()).toEqual([WEB]);
+    for (const [pushed, names] of [
+      [exporting("east"), [WEB]],
+      [snapshot("east"), []],
+      [exporting("east"), [WEB]],
+    ] as const) {
+      await held.put(pushed);
+      expect(await name()).toEqual(names);
+    }
     await inTurns(clock, held.gateway.leave("east"));
     expect(await name()).toEqual([]);
   });
 
   it("that the primary does not have says so, and answers nothing", async () => {
-    const { clock, push, freshOf, events } = await openScopes();
+    const { clock, push, secondaryOf, events } = await openScopes();
     await push("west", 2);
-    const secondary = await freshOf({ clusters: ["east"] });
+    const secondary = secondaryOf({ clusters: ["east"] });
+    await secondary.freshen(clock.now());
     expect(await secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now())).toMatchObject({
       outcome: "servfail",
     });

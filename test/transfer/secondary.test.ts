@@ -3,6 +3,8 @@ import { MAX_LABEL_BYTES } from "../../src/dns/name.ts";
 import type { MergeOptions } from "../../src/merge/merge-key.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { sleep, within } from "../../src/transfer/http-source.ts";
+import { PartCache, PartMemory } from "../../src/transfer/part-cache.ts";
+import { readClaims, readList, readReverse, writeJson } from "../../src/transfer/part-forms.ts";
 import { DEFAULT_LIMITS } from "../config/default-limits.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
 import { answerNow } from "../gateway/open-keyed.ts";
@@ -99,14 +101,6 @@ describe("a secondary", () => {
     expect(answer).toEqual([`${reverse} 30 PTR ${target}`]);
     expect((await ask(reverse, "PTR")).addresses).toEqual([target]);
   });
-
-  it("has a world to list services from as soon as it answers", async () => {
-    const { secondary, push, ask } = await openPair();
-    expect(secondary.world).toBeUndefined();
-    await push("west", 2);
-    await ask();
-    expect(secondary.world!.frame.zones.map(({ name }) => name)).toContain("clusterset.local.");
-  });
 });
 
 it("a time-out leaves no timer behind once what it bounds has ended, or has failed", async () => {
@@ -117,4 +111,27 @@ it("a time-out leaves no timer behind once what it bounds has ended, or has fail
   await sleep(clock, 10, Promise.reject(new Error("no")));
   await clock.advance(0);
   expect(clock.timers).toBe(0);
+});
+
+it.each([
+  ["a time that is none", { since: "yesterday" }],
+  ["a label that is too long", { above: ["x".repeat(64)] }],
+  ["more labels than a name has", { above: Array.from({ length: 128 }, () => "x") }],
+])("reverse names with %s are rejected", (_, wrong) => {
+  const of = { namespace: "shop", name: "web", tree: "clusterset", rank: 2, since: "-Infinity", ttl: 5 };
+  const sources = [{ ...of, clusters: ["west"], above: ["web", "shop"], claimants: ["west"], ...wrong }];
+  const bytes = writeJson({ at: 1, clusters: [], hasAudiences: false, sources, addresses: [] });
+  expect(() => readReverse(bytes)).toThrow("cannot be read: sources.0");
+});
+
+it("each name of a list counts in memory, beside the bytes that were fetched; claims on no address push nothing out", () => {
+  const memory = new PartMemory(2 ** 20);
+  const cache = new PartCache(memory, "epoch", { position: 1, generation: 1 });
+  const none = writeJson({ at: 1, claims: {}, namespaces: [] });
+  for (let index = 0; index < 1000; index++) cache.set(`claims ${index}`, readClaims(none), none.length);
+  expect(memory.bytes).toBe(0);
+  expect(cache.isRight("claims 999", { position: 1, generation: 1 })).toBe(true);
+  const bytes = writeJson({ at: 1, names: Array.from({ length: 1000 }, (_, index) => `name-${index}`) });
+  cache.set("list", readList(bytes), bytes.length);
+  expect(memory.bytes).toBeGreaterThan(bytes.length + 50 * 1000);
 });

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { freePort } from "../e2e/servers/ports.ts";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { HttpDouble } from "./http-double.ts";
 
 interface Stored {
   readonly metadata: Record<string, unknown>;
@@ -16,10 +16,8 @@ const GONE = {
   object: { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" },
 };
 
-/**
- * A test API server with paged lists and watches; tests make it restart, compact, forbid and lose resources.
- */
-export class ApiServerDouble {
+/** A test API server with paged lists and watches; tests make it restart, compact, forbid and lose things. */
+export class ApiServerDouble extends HttpDouble {
   /** Objects by collection path without the version, then by `<namespace>/<name>`. */
   readonly #objects = new Map<string, Map<string, Stored>>();
   readonly #events: { collection: string; version: number; type: string; object: Stored }[] = [];
@@ -38,44 +36,27 @@ export class ApiServerDouble {
   /** Called before each page of a list; a promise delays the page. */
   beforePage: (url: URL) => Promise<void> | void = () => undefined;
   #version = 1;
-  #server: Server | undefined;
-  #port = 0;
+
+  readonly listener: RequestListener = (request, response) => void this.#answer(request, response);
 
   get kubeconfig(): string {
     return JSON.stringify({
       apiVersion: "v1",
       kind: "Config",
-      clusters: [{ name: "c", cluster: { server: `http://127.0.0.1:${this.#port}` } }],
+      clusters: [{ name: "c", cluster: { server: this.url } }],
       contexts: [{ name: "x", context: { cluster: "c", user: "" } }],
       "current-context": "x",
     });
   }
 
-  async start(): Promise<this> {
-    this.#port ||= await freePort();
-    const server = createServer((request, response) => void this.#answer(request, response));
-    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
-    this.#server = server;
-    return this;
-  }
-
-  async stop(): Promise<void> {
-    const server = this.#server;
-    this.#server = undefined;
+  override async stop(): Promise<void> {
     this.#watchers.clear();
-    server?.closeAllConnections();
-    await new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)));
+    await super.stop();
   }
 
-  /**
-   * Creates or changes an object; `collection` is e.g. `/api/services` or
-   * `/apis/discovery.k8s.io/endpointslices`.
-   */
+  /** Creates or changes an object; `collection` is `/api/services`, or `/apis/<group>/<kinds>`. */
   put(collection: string, object: { metadata?: object }): void {
-    const metadata = { ...object.metadata, resourceVersion: String(++this.#version) } as Record<
-      string,
-      unknown
-    >;
+    const metadata: Stored["metadata"] = { ...object.metadata, resourceVersion: String(++this.#version) };
     const stored: Stored = { ...object, metadata };
     const objects = this.#collection(collection);
     const key = `${metadata.namespace}/${metadata.name}`;
@@ -88,16 +69,11 @@ export class ApiServerDouble {
     const object = objects.get(key)!;
     objects.delete(key);
     this.#version++;
-    this.#record(collection, "DELETED", {
-      ...object,
-      metadata: { ...object.metadata, resourceVersion: String(this.#version) },
-    });
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+    this.#record(collection, "DELETED", { ...object, metadata });
   }
 
-  /**
-   * Drops the past events, as etcd's compaction does: no watch can request them, and one that stays open gets
-   * 410.
-   */
+  /** Drops the past events, as etcd's compaction does: no watch goes on, and one that stays open gets 410. */
   compact(change: () => void, { closesWatches = true } = {}): void {
     for (const { response } of this.#watchers)
       if (closesWatches) response.end();
@@ -126,11 +102,8 @@ export class ApiServerDouble {
   }
 
   #collection(path: string): Map<string, Stored> {
-    let objects = this.#objects.get(path);
-    if (objects === undefined) {
-      objects = new Map();
-      this.#objects.set(path, objects);
-    }
+    const objects = this.#objects.get(path) ?? new Map<string, Stored>();
+    this.#objects.set(path, objects);
     return objects;
   }
 
@@ -142,78 +115,62 @@ export class ApiServerDouble {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url!, "http://api");
     this.seen.push(`${url.pathname}${url.search}`);
-    const json = (status: number, body: object) => {
-      response.writeHead(status, { "content-type": "application/json" });
-      response.end(JSON.stringify(body));
-    };
-    const watched = url.searchParams.get("watch") === "true";
+    const [status, body] = (await this.#respond(url, response)) ?? [];
+    if (status === undefined) return;
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  }
+
+  /** Status and body; undefined for a watch, which goes on. */
+  async #respond(url: URL, response: ServerResponse): Promise<[number, object] | undefined> {
+    const isWatch = url.searchParams.get("watch") === "true";
     const refused =
-      this.refuse.get(url.pathname) ?? (watched ? this.refuseWatches.get(url.pathname) : undefined);
-    if (refused !== undefined) return json(refused, { kind: "Status", code: refused, message: "as asked" });
-    if (url.pathname === "/readyz") return json(this.ready ? 200 : 500, {});
+      this.refuse.get(url.pathname) ?? (isWatch ? this.refuseWatches.get(url.pathname) : undefined);
+    if (refused !== undefined) return [refused, { kind: "Status", code: refused, message: "as asked" }];
+    if (url.pathname === "/readyz") return [this.ready ? 200 : 500, {}];
     if (url.pathname === "/apis") {
-      const groups = Array.from(this.served, ([name, versions]) => ({
-        name,
-        versions: versions.map((version) => ({ version })),
-      }));
-      return json(200, { groups });
+      const versionsOf = (versions: readonly string[]) => versions.map((version) => ({ version }));
+      const groups = Array.from(this.served, ([name, all]) => ({ name, versions: versionsOf(all) }));
+      return [200, { groups }];
     }
-    const [, root, rest] = /^\/(api|apis)\/(.*)$/.exec(url.pathname) ?? [];
-    const parts = (rest ?? "").split("/");
+    const [, root, rest = ""] = /^\/(api|apis)\/(.*)$/.exec(url.pathname) ?? [];
+    const parts = rest.split("/");
     const [group, version, resource] = root === "api" ? ["", ...parts] : parts;
-    const custom = group !== "" && group !== "discovery.k8s.io";
-    if (custom && !this.served.get(group!)?.includes(version!))
-      return json(404, { message: "no such version" });
+    const isCustom = group !== "" && group !== "discovery.k8s.io";
+    if (isCustom && !this.served.get(group!)?.includes(version!))
+      return [404, { message: "no such version" }];
     if (resource === undefined)
-      return json(200, { resources: [{ name: "serviceexports" }, { name: "serviceimports" }] });
+      return [200, { resources: [{ name: "serviceexports" }, { name: "serviceimports" }] }];
     const collection = root === "api" ? `/api/${resource}` : `/apis/${group}/${resource}`;
-    if (watched) return this.#watch(url, collection, response, json);
+    if (isWatch) return this.#watch(Number(url.searchParams.get("resourceVersion")), collection, response);
     await this.beforePage(url);
-    return this.#list(url, collection, json);
+    return this.#list(url, collection);
   }
 
-  #list(url: URL, collection: string, json: (status: number, body: object) => void): void {
+  #list({ searchParams }: URL, collection: string): [number, object] {
     const all = [...this.#collection(collection).values()];
-    const limit = Number(url.searchParams.get("limit") ?? all.length);
-    const [from, version] = (url.searchParams.get("continue") ?? `0-${this.#version}`)
-      .split("-")
-      .map(Number) as [number, number];
-    if (version < this.compacted) {
-      json(410, { kind: "Status", code: 410, message: "continue token expired" });
-      return;
-    }
-    const end = from + limit;
-    json(200, {
-      kind: "ListOfSomething",
-      metadata: {
-        resourceVersion: String(version),
-        ...(end < all.length ? { continue: `${end}-${version}` } : {}),
-      },
-      items: all.slice(from, end),
-    });
+    const next = searchParams.get("continue") ?? `0-${this.#version}`;
+    const [from, version] = next.split("-").map(Number) as [number, number];
+    if (version < this.compacted)
+      return [410, { kind: "Status", code: 410, message: "continue token expired" }];
+    const end = from + Number(searchParams.get("limit") ?? all.length);
+    const more = end < all.length && { continue: `${end}-${version}` };
+    const metadata = { resourceVersion: String(version), ...more };
+    return [200, { kind: "ListOfSomething", metadata, items: all.slice(from, end) }];
   }
 
-  #watch(
-    url: URL,
-    collection: string,
-    response: ServerResponse,
-    json: (status: number, body: object) => void,
-  ): void {
-    const from = Number(url.searchParams.get("resourceVersion"));
-    if (from > this.#version) {
-      json(504, { code: 504, message: "Too large resource version" });
-      return;
-    }
+  #watch(from: number, path: string, response: ServerResponse): [number, object] | undefined {
+    if (from > this.#version) return [504, { code: 504, message: "Too large resource version" }];
     response.writeHead(200, { "content-type": "application/json" });
     response.flushHeaders();
     if (from < this.compacted) {
       response.end(`${JSON.stringify(GONE)}\n`);
-      return;
+      return undefined;
     }
-    const watcher: Watcher = { path: collection, response };
+    const watcher: Watcher = { path, response };
     this.#watchers.add(watcher);
     response.on("close", () => this.#watchers.delete(watcher));
-    for (const { collection: of, version, type, object } of this.#events)
-      if (of === collection && version > from) response.write(`${JSON.stringify({ type, object })}\n`);
+    for (const { collection, version, type, object } of this.#events)
+      if (collection === path && version > from) response.write(`${JSON.stringify({ type, object })}\n`);
+    return undefined;
   }
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
+import type { SyncWorkerOptions } from "../../src/worker/sync.ts";
 import { namespace, ofService, service, serviceExport, slice } from "../extract/objects.ts";
 import { stopClock } from "../hosts/server/stopped-clock.ts";
 import { until } from "../until.ts";
@@ -30,10 +31,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function start() {
+function start(more: Partial<SyncWorkerOptions> = {}) {
   let worker!: ReturnType<WorkerWorld["open"]>;
   world.run((signal) => {
-    worker = world.open({}, signal);
+    worker = world.open(more, signal);
     return worker.run();
   });
   return worker;
@@ -50,14 +51,17 @@ function heldBy(gateway: GatewayDouble): string {
 }
 const reaches = (gateway: GatewayDouble, number: number) =>
   until(() => expect(heldBy(gateway)).toBe(addressOf(number)));
-const watched = () =>
-  until(() => expect([SLICES, SERVICES].map((path) => api.watchers(path))).toEqual([1, 1]));
+/** Starts a worker that has pushed, and watches. */
+async function startWatching() {
+  change(0);
+  const worker = start();
+  await reaches(gateway, 0);
+  await until(() => expect([SLICES, SERVICES].map((path) => api.watchers(path))).toEqual([1, 1]));
+  return worker;
+}
 
 test("a change is pushed without a timer, also while other objects change often", async () => {
-  change(0);
-  start();
-  await reaches(gateway, 0);
-  await watched();
+  await startWatching();
   // From here on no timer fires.
   vi.useFakeTimers({ toFake: ["setTimeout", "setInterval"] });
   for (let number = 1; number <= 5; number++) {
@@ -75,10 +79,7 @@ test.each([
   ["while a push is in flight", true],
   ["between two attempts at a gateway", false],
 ])("thousands of changes %s are extracted once", async (_, isInFlight) => {
-  change(0);
-  const worker = start();
-  await reaches(gateway, 0);
-  await watched();
+  const worker = await startWatching();
   const acknowledged = Promise.withResolvers<void>();
   const pass = isInFlight ? undefined : stopClock();
   if (isInFlight) gateway.answersAfter = acknowledged.promise;
@@ -102,10 +103,8 @@ test.each([
 
 test("a gateway that is slow to acknowledge does not delay another", async () => {
   const [slow, quick] = [gateway, await world.startGateway()];
-  change(0);
-  start();
-  await Promise.all([reaches(slow, 0), reaches(quick, 0)]);
-  await watched();
+  await startWatching();
+  await reaches(quick, 0);
   const acknowledged = Promise.withResolvers<void>();
   slow.answersAfter = acknowledged.promise;
   for (let number = 1; number <= 3; number++) {
@@ -119,10 +118,7 @@ test("a gateway that is slow to acknowledge does not delay another", async () =>
 });
 
 test("a resource that is listed again does not delay changes of the others, and keeps what it had until its list is whole", async () => {
-  change(0);
-  start();
-  await reaches(gateway, 0);
-  await watched();
+  await startWatching();
   const listed = Promise.withResolvers<void>();
   api.beforePage = ({ pathname }) => (pathname.endsWith("/services") ? listed.promise : undefined);
   const before = api.seen.length;
@@ -137,4 +133,23 @@ test("a resource that is listed again does not delay changes of the others, and 
   listed.resolve();
   await until(() => expect(heldBy(gateway)).toBe(""));
   expect(gateway.verbs.filter((verb) => verb === "PUT snapshot")).toHaveLength(1);
+});
+
+test("a worker reports to every gateway that the cluster lost its id, and that it has one again", async () => {
+  const gateways = [gateway, await world.startGateway()];
+  const system = namespace("kube-system", { uid: "east" });
+  api.put("/api/namespaces", system);
+  const reported = (reasons: readonly string[]) =>
+    until(() => {
+      for (const { seen } of gateways) {
+        const degraded = (seen.at(-1)?.degraded ?? []) as { reason: string }[];
+        expect(degraded.map(({ reason }) => reason)).toEqual(reasons);
+      }
+    });
+  start({ clusterId: undefined });
+  await until(() => expect(gateways.map(({ held }) => held.size)).toEqual([1, 1]));
+  api.remove("/api/namespaces", "undefined/kube-system");
+  await reported(["CLUSTER_ID_UNKNOWN"]);
+  api.put("/api/namespaces", system);
+  await reported([]);
 });

@@ -1,13 +1,12 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { gunzipSync } from "node:zlib";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { freePort } from "../e2e/servers/ports.ts";
 import { merged, patchOf } from "../snapshot/changes.ts";
-import { readAll } from "../snapshot/lines/bytes.ts";
-import { LINES_TYPE } from "../snapshot/lines/push-lines.ts";
+import { LINES_TYPE, readAll } from "../snapshot/lines/push-lines.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
+import { HttpDouble } from "./http-double.ts";
 
 /** A request as it arrived; `bytes` is the size of the body after decompression. */
 export interface SeenRequest {
@@ -27,20 +26,19 @@ export type RequestError =
   | "drop"
   | "drop after taking it";
 
-function readReport(type: string | undefined, plain: Buffer): unknown {
-  if (plain.length === 0) return undefined;
-  const [first] = type === LINES_TYPE ? plain.toString().split("\n", 1) : [plain.toString()];
-  return (JSON.parse(first!) as { degraded?: unknown }).degraded;
-}
-
-function readBody(type: string | undefined, plain: Buffer): unknown {
-  if (plain.length === 0) return undefined;
-  if (type === LINES_TYPE) return readAll([plain]).map(({ change }) => change);
-  return JSON.parse(plain.toString());
+/** The content of a request, and what its first line or its body reports. */
+function readContent(type: string | undefined, plain: Buffer): Pick<SeenRequest, "body" | "degraded"> {
+  if (plain.length === 0) return { body: undefined };
+  const isLines = type === LINES_TYPE;
+  const head = JSON.parse(isLines ? plain.toString().split("\n", 1)[0]! : plain.toString());
+  return {
+    body: isLines ? readAll([plain]).map(({ change }) => change) : head,
+    degraded: (head as { degraded?: unknown }).degraded,
+  };
 }
 
 /** A small gateway with the push protocol that keeps all requests, and fails as tests ask. */
-export class GatewayDouble {
+export class GatewayDouble extends HttpDouble {
   readonly seen: SeenRequest[] = [];
   readonly held = new Map<string, { generation: number; snapshot: ClusterSnapshot }>();
   /** Called before each request: how it fails. */
@@ -49,13 +47,7 @@ export class GatewayDouble {
   isLive = true;
   /** Every answer waits for this promise. */
   answersAfter: Promise<unknown> = Promise.resolve();
-  #server: Server | undefined;
-  #port = 0;
   #generation = 0;
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
-  }
 
   readonly listener: RequestListener = (request, response) => {
     const parts: Buffer[] = [];
@@ -68,8 +60,7 @@ export class GatewayDouble {
         path: request.url!,
         headers: request.headers,
         bytes: plain.length,
-        body: readBody(request.headers["content-type"], plain),
-        degraded: readReport(request.headers["content-type"], plain),
+        ...readContent(request.headers["content-type"], plain),
       };
       this.seen.push(seen);
       await this.answersAfter;
@@ -85,22 +76,6 @@ export class GatewayDouble {
       return response.end(answer === undefined ? undefined : JSON.stringify(answer));
     });
   };
-
-  async start(): Promise<this> {
-    this.#port ||= await freePort();
-    const server = createServer(this.listener);
-    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
-    this.#server = server;
-    return this;
-  }
-
-  async stop(): Promise<void> {
-    const server = this.#server;
-    if (server === undefined) return;
-    this.#server = undefined;
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
 
   /** `METHOD last-path-segment` of every request. */
   get verbs(): string[] {

@@ -7,6 +7,18 @@ import { ApiServerDouble } from "./api-server-double.ts";
 import { GatewayDouble } from "./gateway-double.ts";
 import { KeptLogs } from "./logs.ts";
 
+export const serviceYaml = (name: string, port = 80) => `apiVersion: v1
+kind: Service
+metadata: { name: ${name}, namespace: shop }
+spec: { clusterIP: 10.0.0.1, ports: [{ port: ${port} }] }
+`;
+export const exportYaml = (name: string) => `apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceExport
+metadata: { name: ${name}, namespace: shop }
+`;
+/** A Service and its export. */
+export const bothYaml = (name: string, port?: number) => `${serviceYaml(name, port)}---\n${exportYaml(name)}`;
+
 /** A folder, an API server and gateways around a worker. All of them end with the test, the worker first. */
 export class WorkerWorld {
   readonly folder = folderOfTest();

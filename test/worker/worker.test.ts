@@ -1,11 +1,21 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import type { SyncWorkerOptions } from "../../src/worker/sync.ts";
+import { Report } from "../../src/snapshot/report.ts";
+import { INSTANCE_NAME } from "../../src/snapshot/schema.ts";
+import { toDegradations } from "../../src/worker/object-source.ts";
+import { Failures } from "../../src/worker/pacing.ts";
+import {
+  ClusterInstance,
+  folderInstance,
+  type SyncSource,
+  type SyncWorkerOptions,
+} from "../../src/worker/sync.ts";
+import { namespace, service } from "../extract/objects.ts";
 import { until } from "../until.ts";
 import type { GatewayDouble } from "./gateway-double.ts";
 import type { KeptLogs } from "./logs.ts";
-import { WorkerWorld } from "./worker-world.ts";
+import { bothYaml, WorkerWorld } from "./worker-world.ts";
 
 let world: WorkerWorld;
 let gateways: GatewayDouble[];
@@ -18,19 +28,7 @@ beforeEach(async () => {
   write(80);
 });
 
-const write = (port: number) =>
-  world.write(
-    "web.yaml",
-    `apiVersion: v1
-kind: Service
-metadata: { name: web, namespace: shop }
-spec: { ports: [{ port: ${port} }] }
----
-apiVersion: multicluster.x-k8s.io/v1beta1
-kind: ServiceExport
-metadata: { name: web, namespace: shop }
-`,
-  );
+const write = (port: number) => world.write("web.yaml", bothYaml("web", port));
 
 async function work(more: Partial<SyncWorkerOptions>, signal?: AbortSignal): Promise<void> {
   const source = { kind: "manifests", directory: world.folder, watch: true } as const;
@@ -42,9 +40,14 @@ const portAt = (gateway: GatewayDouble) =>
   gateway.held.get("east")?.snapshot.exports["shop/web"]?.ports[0]?.port;
 const reaches = (gateway: GatewayDouble, port: number) => until(() => expect(portAt(gateway)).toBe(port));
 
-test("once: ends when every gateway has acknowledged; the cluster stays", async () => {
+test("once: ends when every gateway has acknowledged, with an error if one rejects; the cluster stays", async () => {
   await work({ once: true });
   expect(gateways.map(portAt)).toEqual([80, 80]);
+  gateways[1]!.error = () => ({ status: 403, code: "OTHER_CLUSTER" });
+  write(81);
+  await expect(work({ once: true })).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
+  expect(gateways.map(portAt)).toEqual([81, 80]);
+  await expect(work({ once: true }, AbortSignal.abort())).rejects.toThrow(/stopped before/);
 });
 
 test("once: pushes the cluster's Services and pods if the cluster has its own zone", async () => {
@@ -52,47 +55,41 @@ test("once: pushes the cluster's Services and pods if the cluster has its own zo
     "pod.yaml",
     "apiVersion: v1\nkind: Pod\nmetadata: { name: web-0, namespace: shop }\nstatus: { podIP: 10.0.0.1 }\n",
   );
-  const reported = () => gateways[0]!.held.get("east")!.snapshot;
-  await work({ once: true });
-  expect(reported()).toMatchObject({ services: {}, pods: {} });
-  expect(reported()).not.toHaveProperty("clusterZone");
+  const pushed = async (more?: Partial<SyncWorkerOptions>) => {
+    await work({ once: true, ...more });
+    const { clusterZone, services, pods } = gateways[0]!.held.get("east")!.snapshot;
+    return { clusterZone, services: Object.keys(services), pods };
+  };
   const clusterZone = { name: "cluster.local", pods: "verified" } as const;
-  await work({ once: true, clusterZone });
-  expect(reported()).toMatchObject({ clusterZone, pods: { "shop/10.0.0.1": {} } });
-  expect(Object.keys(reported().services)).toEqual(["shop/web"]);
+  expect(await pushed()).toEqual({ clusterZone: undefined, services: [], pods: {} });
+  const whole = { clusterZone, services: ["shop/web"], pods: { "shop/10.0.0.1": {} } };
+  expect(await pushed({ clusterZone })).toEqual(whole);
 });
 
-test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
-  ["no cluster id", /--cluster-id/, () => ({ clusterId: undefined })],
+test.each<[string, RegExp, Partial<SyncWorkerOptions>]>([
+  ["no cluster id", /--cluster-id/, { clusterId: undefined }],
   [
     "no directory",
     /cannot be read: ENOENT/,
-    () => ({ source: { kind: "manifests", directory: `${world.folder}/none`, watch: false } }),
+    { source: { kind: "manifests", directory: "/none", watch: false } },
   ],
+  ["an unreachable gateway", /cannot be reached: .*ECONNREFUSED/, { gateways: ["http://127.0.0.1:1"] }],
+  ["a gateway that is not a URL", /Invalid URL/, { gateways: ["here"] }],
   [
-    "an unreachable gateway",
-    /cannot be reached: .*ECONNREFUSED/,
-    () => ({ gateways: ["http://127.0.0.1:1"] }),
-  ],
-  ["a gateway that is not a URL", /Invalid URL/, () => ({ gateways: ["here"] })],
-  [
-    "a missing kubeconfig",
+    "no kubeconfig",
     /the kubeconfig .* does not exist/,
-    () => ({ source: { kind: "kubernetes", kubeconfig: "/none" } }),
+    { source: { kind: "kubernetes", kubeconfig: "/none" } },
   ],
 ])("once: %s is an error with the reason", async (_, message, more) => {
-  await expect(work({ once: true, ...more() })).rejects.toThrow(message);
+  await expect(work({ once: true, ...more })).rejects.toThrow(message);
 });
 
 const breakFile = () => world.write("broken.yaml", "kind: [unclosed\n");
 
 test("once: a broken file is an error with its line, and nothing is pushed unless that is allowed", async () => {
   breakFile();
-  const broken = {
-    code: "MANIFEST_BROKEN",
-    message: expect.stringMatching(/broken\.yaml:2:1: .*nothing is pushed/),
-  };
-  await expect(work({ once: true })).rejects.toMatchObject(broken);
+  const message = expect.stringMatching(/broken\.yaml:2:1: .*nothing is pushed/);
+  await expect(work({ once: true })).rejects.toMatchObject({ code: "MANIFEST_BROKEN", message });
   expect(gateways.flatMap(({ seen }) => seen)).toEqual([]);
   const source = { kind: "manifests", directory: world.folder, watch: false, allowBroken: true } as const;
   await work({ once: true, source });
@@ -120,17 +117,7 @@ test("a worker that starts with a broken file pushes nothing until the folder re
   await reaches(gateways[0]!, 9090);
 });
 
-test("once: a rejection by one gateway is an error although the other acknowledged", async () => {
-  gateways[1]!.error = () => ({ status: 403, code: "OTHER_CLUSTER" });
-  await expect(work({ once: true })).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
-  expect(portAt(gateways[0]!)).toBe(80);
-});
-
-test("once: the signal ends the worker", async () => {
-  await expect(work({ once: true }, AbortSignal.abort())).rejects.toThrow(/stopped before/);
-});
-
-test("changes reach every gateway; one that is down does not block the others, and catches up", async () => {
+test("changes reach every gateway; one that is down does not block the others, and catches up; after a stop the cluster stays", async () => {
   const [up, down] = gateways as [GatewayDouble, GatewayDouble];
   await down.stop();
   start();
@@ -141,11 +128,99 @@ test("changes reach every gateway; one that is down does not block the others, a
   await down.start();
   await reaches(down, 8080);
   expect(down.verbs[0]).toBe("PUT snapshot");
-});
-
-test("after a stop the cluster stays until its lease expires", async () => {
-  start();
-  await Promise.all(gateways.map((gateway) => reaches(gateway, 80)));
   await world.stop();
   expect(gateways.map(({ held }) => held.size)).toEqual([1, 1]);
+});
+
+const kubeSystem = (uid: string) => namespace("kube-system", { uid });
+const kubernetes = (uid: string) => {
+  const { metadata, ...rest } = service("default/kubernetes");
+  return { ...rest, metadata: { ...metadata, uid } };
+};
+
+function nameOf(...objects: Parameters<ClusterInstance["see"]>[0][]): string | undefined {
+  const instance = new ClusterInstance();
+  for (const object of objects) instance.see(object);
+  return instance.name;
+}
+
+test("a cluster's name comes from the UID of kube-system, else from that of default/kubernetes; a folder has one however it is written", () => {
+  expect(nameOf(namespace("shop", { uid: "1" }), service("shop/kubernetes"))).toBeUndefined();
+  const name = nameOf(kubeSystem("1"));
+  expect(name).toMatch(INSTANCE_NAME);
+  expect(nameOf(kubernetes("2"), kubeSystem("1"), kubernetes("3"))).toBe(name);
+  const names = [name, nameOf(kubeSystem("2")), nameOf(kubernetes("1")), nameOf(kubernetes("2"))];
+  expect(new Set(names).size).toBe(4);
+  expect(name).not.toContain("1");
+  expect(folderInstance(join(process.cwd(), "east"))).toBe(folderInstance("./east/"));
+  expect(folderInstance("east")).not.toBe(folderInstance("west"));
+});
+
+test("a worker names what it reads with each request", async () => {
+  const api = await world.startApi();
+  api.put("/api/namespaces", kubeSystem("1"));
+  const [gateway] = gateways as [GatewayDouble];
+  const { folder, kubeconfig } = world;
+
+  /** The instances of all requests of a worker from its start to its stop, without repetitions. */
+  async function sentBy(source: SyncSource, more: Partial<SyncWorkerOptions> = {}): Promise<unknown[]> {
+    gateway.seen.length = 0;
+    const options = { source, leaseSeconds: 0.03, ...more };
+    if (more.once === true) await world.work(options);
+    else {
+      world.run((signal) => world.work(options, signal));
+      await until(() => expect(gateway.verbs).toContain("POST lease"));
+      await world.stop();
+    }
+    const instances = gateway.seen.map(({ path }) => new URL(path, gateway.url).searchParams.get("instance"));
+    return [...new Set(instances)];
+  }
+
+  const cluster = { kind: "kubernetes", kubeconfig } as const;
+  const manifests = { kind: "manifests", directory: folder, watch: true } as const;
+  expect(await sentBy(cluster)).toEqual([nameOf(kubeSystem("1"))]);
+  expect(gateway.verbs).toEqual(expect.arrayContaining(["PUT snapshot", "POST lease"]));
+  expect(await sentBy(cluster, { once: true })).toEqual([nameOf(kubeSystem("1"))]);
+  expect(await sentBy(manifests)).toEqual([folderInstance(folder)]);
+  expect(await sentBy(manifests, { instance: "own" })).toEqual(["own"]);
+  // Jobs that push a folder once run anywhere.
+  expect(await sentBy({ ...manifests, watch: false }, { once: true })).toEqual([null]);
+});
+
+test("a report of problems has each code once, with its first begin, one subject and how many there are, and is valid for a gateway", () => {
+  const problems = [
+    { code: "RBAC_FORBIDDEN", since: 9000, subject: "services" },
+    { code: "API_UNREACHABLE", since: 4000 },
+    { code: "RBAC_FORBIDDEN", since: 7000, subject: "nodes" },
+    { code: "API_UNREACHABLE", since: 5000 },
+  ];
+  expect(toDegradations(problems, 10_000)).toEqual([
+    { reason: "RBAC_FORBIDDEN", seconds: 3, subject: "nodes", count: 2 },
+    { reason: "API_UNREACHABLE", seconds: 6 },
+  ]);
+  const many = Array.from({ length: 5000 }, (_, index) => ({
+    code: `CODE_${index % 13}`,
+    since: 0,
+    subject: `${"größe/".repeat(index % 40)}${index}.yaml`,
+  }));
+  expect(Report.safeParse({ degraded: toDegradations(many, 1e9) }).success).toBe(true);
+});
+
+const [GONE, FORBIDDEN] = ["API_UNREACHABLE", "RBAC_FORBIDDEN"];
+
+test.each<[string, events: Record<number, string>, now: number, code?: string]>([
+  ["are no problem for 5 seconds", { 0: GONE }, 4999],
+  ["are one after that, which begins with the first one", { 0: GONE, 3000: GONE }, 5000, GONE],
+  ["keep their code while another one is new", { 0: GONE, 8000: FORBIDDEN }, 12_999, GONE],
+  ["take another code once it lasts", { 0: GONE, 8000: FORBIDDEN, 10000: FORBIDDEN }, 13_000, FORBIDDEN],
+  ["keep their code when it comes back", { 0: GONE, 8000: FORBIDDEN, 9000: GONE }, 20_000, GONE],
+  ["end when it works, and begin anew after that", { 0: GONE, 6000: "over", 7000: GONE }, 11_999],
+])("failures of a resource %s", (_, events, now, code) => {
+  const failures = new Failures(5000);
+  for (const [moment, event] of Object.entries(events)) {
+    failures.problem(Number(moment));
+    if (event === "over") failures.over();
+    else failures.failed(event, Number(moment));
+  }
+  expect(failures.problem(now)).toEqual(code && { code, since: 0 });
 });

@@ -20,7 +20,7 @@ const ODD_NAMES = ["a.b", "UPPER", "x".repeat(64), "constructor", "-edge-"];
 const ADDRESSES = ["10.0.0.1", "10.0.0.2", "10.1.0.1", "192.0.2.7", "fd00::1", "2001:db8::2"];
 const ODD_ADDRESSES = ["not-an-address", "999.1.1.1", "010.0.0.1", "fe80::1%eth0", "::", "2001:DB8:0::2"];
 const HOSTNAMES = ["web-0", "web-1", "db-0"];
-const ODD_HOSTNAMES = ["with.dot", "UPPER", "y".repeat(64), "-dash", ""];
+const ODD_HOSTNAMES = ["with.dot", "UPPER", "y".repeat(64), "-dash", "dash-", ""];
 const SOURCES = ["east", "west", "far"];
 const ODD_SOURCES = ["", "East", "WEST", "far.eu", "under_score", "a.b.c", "constructor"];
 const EXTERNAL_NAMES = ["www.example.com", "web.shop.svc.cluster.local", "db.example.com."];
@@ -49,8 +49,7 @@ const some = <T extends object, K extends keyof T>(
   required: K[],
 ) => fc.record(model, { requiredKeys: required, noNullPrototype: true });
 
-/** A cluster id. */
-export const arbitraryClusterId: fc.Arbitrary<string> = fc.constantFrom(...CLUSTER_IDS);
+const arbitraryClusterId: fc.Arbitrary<string> = fc.constantFrom(...CLUSTER_IDS);
 
 const address = pick(ADDRESSES, ODD_ADDRESSES);
 const portNumber = usually(fc.constantFrom(53, 80, 443, 8080), fc.constantFrom(0, -1, 65535, 65536, 70000));
@@ -122,10 +121,7 @@ const globalProperties = {
 const pairs = fc.dictionary(
   fc.constantFrom("team", "example.com/tier", "constructor"),
   fc.constantFrom("a", "b"),
-  {
-    maxKeys: 2,
-    noNullPrototype: true,
-  },
+  { maxKeys: 2, noNullPrototype: true },
 );
 
 const exportToAll: fc.Arbitrary<ExportedService> = some(
@@ -157,39 +153,32 @@ const exportToAll: fc.Arbitrary<ExportedService> = some(
   ["exportedAt", "serviceType", "headless", "ports", "endpoints"],
 ) as fc.Arbitrary<ExportedService>;
 
-/**
- * An exported service, one in five to some clusters only; several creation times are the same instant,
- * written otherwise.
- */
+/** An exported service, one in five to some clusters only; several creation times are the same instant. */
 export const arbitraryExport: fc.Arbitrary<ExportedService> = fc
   .tuple(exportToAll, fc.nat(4), fc.subarray([...CLUSTER_IDS, "far"]))
   .map(([exported, one, clusters]) => (one === 0 ? { ...exported, clusters } : exported));
 
-/**
- * An imported service, with endpoints from some source clusters; one in five was made from the desired state,
- * which only `ips` count of.
- */
-export const arbitraryImport: fc.Arbitrary<ImportedService> = some(
-  {
-    managed: fc.constant(true as const),
-    type: pick(["ClusterSetIP", "Headless"], ["", "headless", "ExternalName"]),
-    ips: fc.array(address, { maxLength: 2 }),
-    ...globalProperties,
-    endpoints: fc.dictionary(pick(SOURCES, ODD_SOURCES), arbitraryEndpointGroups, {
-      maxKeys: 2,
-      noNullPrototype: true,
-    }),
-  },
-  ["ips", "ports", "endpoints", "managed"],
-)
-  .chain((imported) =>
-    fc.nat(4).map((one) => (one === 0 ? imported : withoutManaged(imported as ImportedService))),
+/** An imported service; one in five was made from the desired state, of which only `ips` count. */
+export const arbitraryImport: fc.Arbitrary<ImportedService> = fc
+  .tuple(
+    some(
+      {
+        managed: fc.constant(true as const),
+        type: pick(["ClusterSetIP", "Headless"], ["", "headless", "ExternalName"]),
+        ips: fc.array(address, { maxLength: 2 }),
+        ...globalProperties,
+        endpoints: fc.dictionary(pick(SOURCES, ODD_SOURCES), arbitraryEndpointGroups, {
+          maxKeys: 2,
+          noNullPrototype: true,
+        }),
+      },
+      ["ips", "ports", "endpoints", "managed"],
+    ) as fc.Arbitrary<ImportedService>,
+    fc.nat(4),
   )
-  .map((imported) => imported as ImportedService);
-
-function withoutManaged({ managed: _, ...imported }: ImportedService): ImportedService {
-  return imported;
-}
+  .map(
+    ([{ managed, ...imported }, one]) => (one === 0 ? { ...imported, managed } : imported) as ImportedService,
+  );
 
 /** A Service of the cluster itself: every type, with fields that do not go with it now and then. */
 export const arbitraryLocalService: fc.Arbitrary<LocalService> = some(
@@ -212,11 +201,8 @@ export const arbitraryLocalService: fc.Arbitrary<LocalService> = some(
   ["createdAt", "serviceType", "headless", "ports", "endpoints"],
 ) as fc.Arbitrary<LocalService>;
 
-/**
- * The zone of a cluster, in every pod mode; mostly `cluster.local`, so that the zones of several clusters
- * meet.
- */
-export const arbitraryClusterZone: fc.Arbitrary<ClusterZone> = fc.record(
+/** The zone of a cluster, mostly `cluster.local`, so that the zones of several clusters meet. */
+const arbitraryClusterZone: fc.Arbitrary<ClusterZone> = fc.record(
   {
     name: pick(["cluster.local", "cluster.local", "east.example.org"], ["", ".", "a..b", "clusterset.local"]),
     pods: fc.constantFrom("disabled", "insecure", "verified"),
@@ -224,18 +210,16 @@ export const arbitraryClusterZone: fc.Arbitrary<ClusterZone> = fc.record(
   { noNullPrototype: true },
 );
 
-/** `<namespace>/<address>` of each pod. */
-export const arbitraryPods: fc.Arbitrary<ClusterSnapshot["pods"]> = fc
+const arbitraryPods: fc.Arbitrary<ClusterSnapshot["pods"]> = fc
   .array(fc.tuple(fc.constantFrom(...NAMESPACES), address), { maxLength: 4 })
   .map((pods) => Object.fromEntries(pods.map(([namespace, ip]) => [`${namespace}/${ip}`, {}])));
 
-/** `<namespace>/<name>` of a service. */
-export const arbitraryServiceKey: fc.Arbitrary<string> = fc
+const arbitraryServiceKey: fc.Arbitrary<string> = fc
   .tuple(fc.constantFrom(...NAMESPACES), pick(NAMES, ODD_NAMES))
   .map(([namespace, name]) => `${namespace}/${name}`);
 
 /** The namespaces of a cluster: mostly all that services may be in. */
-export const arbitraryNamespaces: fc.Arbitrary<ClusterSnapshot["namespaces"]> = usually(
+const arbitraryNamespaces: fc.Arbitrary<ClusterSnapshot["namespaces"]> = usually(
   fc.constant(NAMESPACES),
   fc.subarray(NAMESPACES),
 ).map((names) => Object.fromEntries(names.map((name) => [name, {}])));

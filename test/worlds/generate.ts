@@ -28,10 +28,7 @@ const FIRST_EXPORT = Date.UTC(2025, 0, 1);
 const EXPORTING = 365 * 86_400;
 const ZONE_LETTERS = ["a", "b", "c"];
 
-/**
- * A large world as a working clusterset has it: every cluster exports every service, ClusterSetIP
- * services are imported with one address clusterset-wide, nothing is odd, nothing disagrees.
- */
+/** A large world in which nothing is odd, nothing disagrees, and every cluster exports every service. */
 export function generateWorld(size: WorldSize): ClusterSnapshot[] {
   return Array.from({ length: size.clusters }, (_, index) => generateSnapshot(size, index));
 }

@@ -5,8 +5,8 @@ import type {
   EndpointGroups,
   ExportedService,
   ImportedService,
-  LocalService,
 } from "../../src/snapshot/schema.ts";
+import { alias } from "../conformance/cases/cluster-local.ts";
 import { arbitrarySnapshot } from "./arbitrary.ts";
 
 /** The clusters that scopes with clusters have; the others that there are do not exist in them. */
@@ -39,10 +39,7 @@ export interface PartlyHidden {
   readonly full: readonly [ClusterSnapshot, ClusterSnapshot];
 }
 
-/**
- * A cluster in which a scope hides something. It is not made by taking something away from a cluster: what is
- * visible is made first, by what the scope has, and hidden things are put between.
- */
+/** A cluster in which a scope hides something: visible things are made first, hidden ones put between. */
 export function arbitraryPartlyHidden(clusterId: string, scope: Visibility): fc.Arbitrary<PartlyHidden> {
   const one = arbitrarySnapshot(fc.constant(clusterId));
   return fc.tuple(one, one, one).map(([made, hidden, otherHidden]) => {
@@ -194,39 +191,30 @@ function withHiddenAddresses(
   };
   return {
     ...visible,
-    exports: mapValues(
-      visible.exports,
-      (exported): ExportedService => ({
-        ...exported,
-        clusterIPs: clusterIPs(exported.clusterIPs),
-        loadBalancer: [
-          ...some("LoadBalancer").map((ip) => ({ ip, hostname: "hidden.example.com" })),
-          ...(exported.loadBalancer ?? []),
-          ...(hidesSource("LoadBalancer") ? [{ hostname: "hidden.example.com" }] : []),
-        ],
-        externalIPs: around("LoadBalancer", exported.externalIPs),
-        ...(exported.nodes && {
-          nodes: { ...exported.nodes, addresses: around("LoadBalancer", exported.nodes.addresses) },
-        }),
-        endpoints: groups(exported.endpoints),
+    exports: mapValues(visible.exports, (exported) => ({
+      ...exported,
+      clusterIPs: clusterIPs(exported.clusterIPs),
+      loadBalancer: [
+        ...some("LoadBalancer").map((ip) => ({ ip, hostname: "hidden.example.com" })),
+        ...(exported.loadBalancer ?? []),
+        ...(hidesSource("LoadBalancer") ? [{ hostname: "hidden.example.com" }] : []),
+      ],
+      externalIPs: around("LoadBalancer", exported.externalIPs),
+      ...(exported.nodes && {
+        nodes: { ...exported.nodes, addresses: around("LoadBalancer", exported.nodes.addresses) },
       }),
-    ),
-    imports: mapValues(
-      visible.imports,
-      (imported): ImportedService => ({
-        ...imported,
-        ips: around("ClusterSetIP", imported.ips),
-        endpoints: mapValues(imported.endpoints, groups),
-      }),
-    ),
-    services: mapValues(
-      visible.services,
-      (local): LocalService => ({
-        ...local,
-        clusterIPs: clusterIPs(local.clusterIPs),
-        endpoints: groups(local.endpoints),
-      }),
-    ),
+      endpoints: groups(exported.endpoints),
+    })),
+    imports: mapValues(visible.imports, (imported) => ({
+      ...imported,
+      ips: around("ClusterSetIP", imported.ips),
+      endpoints: mapValues(imported.endpoints, groups),
+    })),
+    services: mapValues(visible.services, (local) => ({
+      ...local,
+      clusterIPs: clusterIPs(local.clusterIPs),
+      endpoints: groups(local.endpoints),
+    })),
     pods: {
       ...visible.pods,
       ...Object.fromEntries(some("Endpoint").map((address) => [`shop/${address}`, {}])),
@@ -239,15 +227,11 @@ function withHiddenAddresses(
 /** With load balancers and ExternalName Services that have host names which do not exist. */
 function withHiddenTargets(visible: ClusterSnapshot, way: number): ClusterSnapshot {
   const hidden = (turn: number) => HIDDEN_TARGETS[(turn + way) % HIDDEN_TARGETS.length]!;
-  const alias = (turn: number): LocalService => ({
-    createdAt: "2020-01-01T00:00:00Z",
-    serviceType: "ExternalName",
-    headless: false,
-    ports: [],
-    externalName: hidden(turn),
-    ...(turn === 2 && { ownedName: "web.owned" }),
-    endpoints: {},
-  });
+  const hiddenAlias = (turn: number) =>
+    alias(hidden(turn), {
+      createdAt: "2020-01-01T00:00:00Z",
+      ...(turn === 2 && { ownedName: "web.owned" }),
+    });
   let turn = way;
   return {
     ...visible,
@@ -257,7 +241,7 @@ function withHiddenTargets(visible: ClusterSnapshot, way: number): ClusterSnapsh
       return { ...exported, loadBalancer: [more[0]!, ...(exported.loadBalancer ?? []), more[1]!] };
     }),
     services: {
-      ...Object.fromEntries([0, 1, 2].map((one) => [`shop/hidden-${one}`, alias(one)])),
+      ...Object.fromEntries([0, 1, 2].map((one) => [`shop/hidden-${one}`, hiddenAlias(one)])),
       ...visible.services,
     },
   };

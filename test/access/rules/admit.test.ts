@@ -1,35 +1,34 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AdmitSettings, createAdmit, type ShownRequest } from "../../../src/access/admission.ts";
-import type { ClientCertificate } from "../../../src/access/client.ts";
+import {
+  type AdmitSettings,
+  createAdmit,
+  type RuleCredentials,
+  type ShownRequest,
+} from "../../../src/access/admission.ts";
+import type { Client } from "../../../src/access/client.ts";
+import { CredentialMemory } from "../../../src/access/memory.ts";
+import { inlineKeys } from "../../../src/access/oidc.ts";
 import { type Admission, createAccessRules } from "../../../src/access/rule.ts";
 import { SecretTable, type Sha256 } from "../../../src/access/secrets.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { certified, sha256 } from "../authorities.ts";
+import { AUDIENCE, ISSUER, makeKey } from "../issuers.ts";
 
 const atOnce: Sha256 = (bytes) => createHash("sha256").update(bytes).digest();
 
 interface Asked extends ShownRequest {
-  readonly address: string | undefined;
+  readonly address?: string;
 }
 
 /** A request with what the host knows of it. */
-function asked(more: {
-  url?: string;
-  host?: string;
-  authorization?: string;
-  client?: ClientCertificate;
-  address?: string;
-}): Asked {
-  const { url = "/dns-query?dns=AAAA", host = "gateway.example", authorization, client, address } = more;
-  return {
-    url,
-    host,
-    address,
-    client,
-    header: (name) => (name === "authorization" ? (authorization ?? null) : null),
-  };
+function asked({
+  authorization,
+  ...more
+}: Partial<Omit<Asked, "header">> & { authorization?: string }): Asked {
+  const header = (name: string) => (name === "authorization" ? (authorization ?? null) : null);
+  return { url: "/dns-query?dns=AAAA", host: "gateway.example", client: undefined, ...more, header };
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -80,58 +79,45 @@ function authority(more: Settings = {}) {
 const resultOf = (admission: Admission) =>
   admission.rule !== undefined ? admission.rule.name : [admission.status, admission.code, admission.outcome];
 
+const MISSING = [401, "TOKEN_REQUIRED", "missing"] as const;
+const TOKEN = [401, "UNKNOWN_TOKEN", "unknown"] as const;
+const PASSWORD = [401, "UNKNOWN_PASSWORD", "unknown"] as const;
 const UNKNOWN = [
-  ["no credential", {}, [401, "TOKEN_REQUIRED", "missing"]],
-  ["another bearer token", bearer("laptop-3"), [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["a malformed bearer token", bearer("a b"), [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["the scheme alone", { authorization: "Bearer" }, [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["a path token as a bearer token", bearer("phone"), [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["the hash of a token", bearer(sha256("laptop-1")), [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["another password", basic("ci:secre"), [401, "UNKNOWN_PASSWORD", "unknown"]],
-  ["the password of another user", basic("Zoë:secret"), [401, "UNKNOWN_PASSWORD", "unknown"]],
-  ["another name", basic("cx:secret"), [401, "UNKNOWN_PASSWORD", "unknown"]],
-  ["malformed Basic", { authorization: "Basic !" }, [401, "UNKNOWN_PASSWORD", "unknown"]],
-  ["Basic without more", { authorization: "basic" }, [401, "UNKNOWN_PASSWORD", "unknown"]],
-  [
-    "a scheme that ends like Bearer",
-    { authorization: "xBearer laptop-1" },
-    [401, "TOKEN_REQUIRED", "missing"],
-  ],
-  [
-    "a scheme that ends like Basic",
-    { authorization: "xBasic Y2k6c2VjcmV0" },
-    [401, "TOKEN_REQUIRED", "missing"],
-  ],
-  ["a host without a token", { host: "doh.example.org" }, [401, "TOKEN_REQUIRED", "missing"]],
-  ["a scheme that no rule knows", { authorization: "Negotiate abc" }, [401, "TOKEN_REQUIRED", "missing"]],
-  ["another path token", { url: "/tokens/other/dns-query" }, [401, "TOKEN_REQUIRED", "missing"]],
-  ["another host token", { host: "other.doh.example.org" }, [401, "TOKEN_REQUIRED", "missing"]],
+  ["no credential", {}, MISSING],
+  ["another bearer token", bearer("laptop-3"), TOKEN],
+  ["a malformed bearer token", bearer("a b"), TOKEN],
+  ["a path token as a bearer token", bearer("phone"), TOKEN],
+  ["the hash of a token", bearer(sha256("laptop-1")), TOKEN],
+  ["another password", basic("ci:secre"), PASSWORD],
+  ["the password of another user", basic("Zoë:secret"), PASSWORD],
+  ["malformed Basic", { authorization: "Basic !" }, PASSWORD],
+  ["a scheme that ends like Bearer", { authorization: "xBearer laptop-1" }, MISSING],
+  ["a host without a token", { host: "doh.example.org" }, MISSING],
+  ["another path token", { url: "/tokens/other/dns-query" }, MISSING],
+  ["another host token", { host: "other.doh.example.org" }, MISSING],
   ["another certificate", certificate("spiffe://example.org/other"), [403, "UNKNOWN_CERTIFICATE", "unknown"]],
   [
     "a certificate that is not trusted",
     { client: { certificate: "refused" } },
     [403, "CERTIFICATE_REFUSED", "unknown"],
   ],
-  ["another address", { address: "192.0.3.7" }, [401, "TOKEN_REQUIRED", "missing"]],
-  ["text that is not an address", { address: "office" }, [401, "TOKEN_REQUIRED", "missing"]],
+  ["another address", { address: "192.0.3.7" }, MISSING],
 ] as const;
 
 describe("a client", () => {
-  it.each(UNKNOWN)(
-    "has the public rule with %s, unless that is a wrong credential",
-    async (_, request, refusal) => {
-      const admission = await authority({ everybody: EVERYTHING }).admit(request);
-      expect(resultOf(admission)).toEqual(
-        refusal[1].startsWith("UNKNOWN_") && refusal[0] === 401 ? refusal : "public",
-      );
-    },
-  );
+  it.each(UNKNOWN)("with %s is refused, or public unless it is wrong", async (_, request, refusal) => {
+    expect(resultOf(await authority().admit(request))).toEqual(refusal);
+    const admission = await authority({ everybody: EVERYTHING }).admit(request);
+    expect(resultOf(admission)).toEqual(
+      refusal[1].startsWith("UNKNOWN_") && refusal[0] === 401 ? refusal : "public",
+    );
+  });
 
   it("may have the token of a cluster that pushes, which the public rule accepts", async () => {
     const { admit } = authority({ everybody: EVERYTHING, publicHasTokens: true });
     expect(resultOf(await admit(bearer("token-of-a-cluster")))).toBe("public");
     expect(resultOf(await admit(bearer("laptop-1")))).toBe("laptops");
-    expect(resultOf(await admit(basic("ci:wrong")))).toEqual([401, "UNKNOWN_PASSWORD", "unknown"]);
+    expect(resultOf(await admit(basic("ci:wrong")))).toEqual(PASSWORD);
   });
 
   it("has the rule of its first credential: path, host name, Authorization, certificate, address", async () => {
@@ -149,7 +135,7 @@ describe("a client", () => {
     }
     // No other credential makes up for a wrong token.
     expect(resultOf(await admit({ ...bearer("x"), ...certificate("pinned"), address: "192.0.2.7" }))).toEqual(
-      [401, "UNKNOWN_TOKEN", "unknown"],
+      TOKEN,
     );
   });
 
@@ -162,33 +148,88 @@ describe("a client", () => {
   });
 });
 
-describe("a bearer token of more than 16,384 characters", () => {
-  it.each([
-    [16_384, "UNKNOWN_TOKEN"],
-    [16_385, "TOKEN_TOO_LONG"],
-  ])("has %i: %s", async (length, code) => {
-    expect(resultOf(await authority().admit(bearer("a".repeat(length))))).toEqual([401, code, "unknown"]);
-  });
+it.each([
+  [16_384, "UNKNOWN_TOKEN"],
+  [16_385, "TOKEN_TOO_LONG"],
+])("a bearer token of %i characters is rejected as %s", async (length, code) => {
+  expect(resultOf(await authority().admit(bearer("a".repeat(length))))).toEqual([401, code, "unknown"]);
 });
 
-describe("secrets", () => {
-  it("have the holder of the first match, among any number", () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.constantFrom("a", "b", "c", "e")),
-        fc.constantFrom("a", "b", "d"),
-        (held, given) => {
-          const table = new SecretTable(held.map((text, index) => [index, sha256(text)]));
-          const at = (held as string[]).indexOf(given);
-          expect(table.find(atOnce(new TextEncoder().encode(given)) as Uint8Array)).toBe(
-            at === -1 ? undefined : at,
-          );
-        },
-      ),
-    );
+it("secrets have the holder of the first match, among any number", () => {
+  const secrets = fc.array(fc.constantFrom("a", "b", "c", "e"));
+  fc.assert(
+    fc.property(secrets, fc.constantFrom("a", "b", "d"), (held, given) => {
+      const table = new SecretTable(held.map((text, index) => [index, sha256(text)]));
+      const hash = atOnce(new TextEncoder().encode(given)) as Uint8Array;
+      const at = (held as string[]).indexOf(given);
+      expect(table.find(hash)).toBe(at === -1 ? undefined : at);
+    }),
+  );
+});
+
+describe("the token of a connection", () => {
+  const LONG = "a".repeat(600);
+  const LAPTOPS: RuleCredentials = {
+    name: "laptops",
+    bearer: [sha256("laptop-1"), sha256("laptop-2"), sha256(LONG)],
+  };
+  const connection = (isOfConnection = true): Partial<Client> => ({ isOfConnection });
+
+  /** Admits requests with a bearer token, and counts how often one was hashed. */
+  function admission(own: readonly RuleCredentials[]) {
+    const counted = { hashes: 0 };
+    const hashing: Sha256 = (bytes) => {
+      counted.hashes++;
+      return atOnce(bytes);
+    };
+    const { admit } = authority({ rules: own, sha256: hashing, memory: new CredentialMemory() });
+    const ruleOf = async (client: Partial<Client>, token: string) =>
+      (await admit({ client, ...bearer(token) })).rule?.name;
+    return { counted, ruleOf };
+  }
+
+  it.each<[string, tokens: string, hashes: number, connection?: boolean]>([
+    ["a connection's token is hashed once", "laptop-1 laptop-1 laptop-1", 1],
+    ["another valid token replaces the one before", "laptop-1 laptop-2 laptop-2 laptop-1", 3],
+    ["an unknown token is hashed each time, and replaces none", "laptop-1 !laptop-3 !laptop-3 laptop-1", 3],
+    ["so is a shorter one", "laptop-1 !laptop- !laptop- laptop-1", 3],
+    ["so is a longer one", "laptop-1 !laptop-11 !laptop-11 laptop-1", 3],
+    ["a client that is known for one request only is not remembered", "laptop-1 laptop-1", 2, false],
+    ["a token of more than 512 characters is hashed each time", `${LONG} ${LONG}`, 2],
+  ])("%s", async (_, tokens, hashes, isOfConnection) => {
+    const { counted, ruleOf } = admission([LAPTOPS]);
+    const client = connection(isOfConnection);
+    for (const token of tokens.split(" "))
+      expect(await ruleOf(client, token.replace("!", "")), token).toBe(
+        token.startsWith("!") ? undefined : "laptops",
+      );
+    expect(counted.hashes).toBe(hashes);
   });
 
-  it("that are not a SHA-256 are rejected", () => {
-    expect(() => new SecretTable([["a", "secret"]])).toThrow(RangeError);
+  it("another connection has to show its own token", async () => {
+    const { counted, ruleOf } = admission([LAPTOPS]);
+    for (let request = 0; request < 2; request++)
+      expect(await ruleOf(connection(), "laptop-1")).toBe("laptops");
+    expect(counted.hashes).toBe(2);
+  });
+
+  it("a token that is withdrawn is rejected on a connection that it was shown on", async () => {
+    const client = connection();
+    expect(await admission([LAPTOPS]).ruleOf(client, "laptop-1")).toBe("laptops");
+    const later = admission([{ name: "laptops", bearer: [sha256("laptop-2")] }]);
+    expect(await later.ruleOf(client, "laptop-1")).toBeUndefined();
+  });
+
+  it("nothing is remembered where tokens of issuers are valid, too: those expire", async () => {
+    const key = await makeKey("key-1");
+    const keys = inlineKeys({ keys: [key.jwk] });
+    const people = {
+      name: "people",
+      oidc: [{ issuer: ISSUER, audience: AUDIENCE, keys, subjects: ["robot"] }],
+    };
+    const { counted, ruleOf } = admission([LAPTOPS, people]);
+    const client = connection();
+    for (let request = 0; request < 2; request++) expect(await ruleOf(client, "laptop-1")).toBe("laptops");
+    expect(counted.hashes).toBe(2);
   });
 });

@@ -5,21 +5,13 @@ import { isHostToken, isPathToken, readHostToken, readPathToken } from "../../..
 
 const basic = (text: string | Uint8Array) => `Basic ${Buffer.from(text).toString("base64")}`;
 
-describe("an Authorization field with a bearer token (RFC 6750 section 2.1)", () => {
-  it.each<[string | undefined, string | undefined]>([
-    ["Bearer abc", "abc"],
-    ["bearer   a.b-c_d~e+f/g==  ", "a.b-c_d~e+f/g=="],
-    ["Bearer", undefined],
-    ["Bearer ", undefined],
-    ["Bearerabc", undefined],
-    ["Basic abc", undefined],
-    ["x Bearer abc", undefined],
-    ["Bearer a b", undefined],
-    ["Bearer a=b", undefined],
-    [undefined, undefined],
-  ])("%j has %j", (field, token) => {
-    expect(bearerToken(field)).toBe(token);
-  });
+it.each([
+  ["bearer   a.b-c_d~e+f/g==  ", "a.b-c_d~e+f/g=="],
+  ["Bearer a b", undefined],
+  ["Bearer a=b", undefined],
+  ["Bearerabc", undefined],
+])("the Authorization field %j has the bearer token %j (RFC 6750 section 2.1)", (field, token) => {
+  expect(bearerToken(field)).toBe(token);
 });
 
 describe("an Authorization field with a name and a password (RFC 7617)", () => {
@@ -76,12 +68,8 @@ describe("an Authorization field with a name and a password (RFC 7617)", () => {
 
 describe("a token in the path", () => {
   it.each<[string, string, string, string]>([
-    ["/tokens/abc/dns-query?dns=AAAA", "abc", "/tokens/abc", "/dns-query?dns=AAAA"],
     ["/tokens/abc", "abc", "/tokens/abc", "/"],
-    ["/tokens/abc/", "abc", "/tokens/abc", "/"],
     ["/tokens/abc?name=a.b", "abc", "/tokens/abc", "/?name=a.b"],
-    ["/tokens/a-b._~9/clusters/x/resolve", "a-b._~9", "/tokens/a-b._~9", "/clusters/x/resolve"],
-    ["https://h.example:1/tokens/abc/resolve", "abc", "/tokens/abc", "https://h.example:1/resolve"],
     ["https://h.example/tokens/abc", "abc", "/tokens/abc", "https://h.example/"],
     ["/tokens/a/tokens/b/resolve", "a", "/tokens/a", "/tokens/b/resolve"],
   ])("%s", (url, token, prefix, rest) => {
@@ -90,8 +78,6 @@ describe("a token in the path", () => {
 
   it.each([
     "/",
-    "/dns-query",
-    "/tokens",
     "/tokens/",
     "/tokens//dns-query",
     "/TOKENS/abc/dns-query",
@@ -100,7 +86,6 @@ describe("a token in the path", () => {
     "/x/tokens/abc/dns-query",
     "/dns-query?dns=/tokens/abc/",
     "https://tokens/abc",
-    "https://h.example",
     `/tokens/${"a".repeat(256)}/dns-query`,
   ])("is none: %s", (url) => {
     expect(readPathToken(url)).toBeUndefined();
@@ -122,28 +107,22 @@ describe("a token in the path", () => {
 describe("a token in the host name", () => {
   const NAMES = ["doh.example.org", "example.net"];
   it.each<[string, string]>([
-    ["abc.doh.example.org", "abc"],
-    ["ABC.DOH.Example.ORG", "abc"],
     ["abc.doh.example.org.", "abc"],
     ["abc.doh.example.org:8443", "abc"],
     ["abc.doh.example.org.:8443", "abc"],
-    ["a-2.example.net", "a-2"],
     [`${"a".repeat(63)}.example.net`, "a".repeat(63)],
   ])("%s", (host, token) => {
     expect(readHostToken(host, NAMES)).toBe(token);
   });
 
   it.each([
-    "",
     "doh.example.org",
     ".doh.example.org",
     "a.b.doh.example.org",
     "abcdoh.example.org",
     "abc.doh.example.org.evil.example",
-    "abc.other.example",
     "-abc.example.net",
     "abc-.example.net",
-    "a_b.example.net",
     "[::1]:8443",
     `${"a".repeat(64)}.example.net`,
   ])("are not there: %j", (host) => {

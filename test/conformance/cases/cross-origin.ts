@@ -1,5 +1,5 @@
 import { base64url, query } from "../../http/fake-gateway.ts";
-import type { HttpCase } from "../http-case.ts";
+import { type HttpCase, httpCase } from "../http-case.ts";
 import { NAME } from "./doh.ts";
 
 /** The origin in the list of allowed origins. */
@@ -27,105 +27,98 @@ const NOTHING = {
   "access-control-allow-headers": null,
 };
 
+const DOCUMENT = "docs/reference/http-api.md, Cross-origin requests";
+const options = (origin: string) => ({ method: "OPTIONS", headers: preflight(origin) });
+
 /** Without configured origins. */
 export const closedOriginCases: readonly HttpCase[] = [
-  ...paths.map(([path, status]) => ({
-    section: "docs/reference/http-api.md, Cross-origin requests",
-    title: `no foreign origin may read ${path}`,
-    path,
-    headers: { origin: ORIGIN },
-    expected: { status, headers: NOTHING },
-  })),
-  ...["/dns-query", "/resolve", "/clusters/cluster-a/dns-query"].map((path) => ({
-    section: "docs/reference/http-api.md, Cross-origin requests",
-    title: `a preflight for ${path} allows nothing`,
-    method: "OPTIONS",
-    path,
-    headers: { ...preflight(ORIGIN), "access-control-request-private-network": "true" },
-    expected: { status: 204, headers: NOTHING },
-  })),
+  ...paths.map(([path, status]) =>
+    httpCase(
+      DOCUMENT,
+      `no foreign origin may read ${path}`,
+      path,
+      { status, headers: NOTHING },
+      { headers: { origin: ORIGIN } },
+    ),
+  ),
+  ...["/dns-query", "/resolve", "/clusters/cluster-a/dns-query"].map((path) =>
+    httpCase(
+      DOCUMENT,
+      `a preflight for ${path} allows nothing`,
+      path,
+      { status: 204, headers: NOTHING },
+      {
+        method: "OPTIONS",
+        headers: { ...preflight(ORIGIN), "access-control-request-private-network": "true" },
+      },
+    ),
+  ),
 ];
 
 /** Resources that no web page may read with any configuration. */
-export const neverReadableCases: readonly HttpCase[] = [
-  ...(["GET", "PUT", "OPTIONS"] as const).map((method) => ({ method, path: "/api/v1/clusters/cluster-a" })),
-  { method: "GET", path: "/api/v1/transfer/state" },
-  { method: "GET", path: "/api/v1/nowhere" },
-  { method: "GET", path: "/federations/one" },
-].map(({ method, path }) => ({
-  section: "docs/reference/http-api.md, Cross-origin requests",
-  title: `${method} ${path} is not readable by pages of other origins`,
-  method,
-  path,
-  headers: { ...preflight(ORIGIN) },
-  expected: { headers: NOTHING },
-}));
+export const neverReadableCases: readonly HttpCase[] = (
+  [
+    ["GET", "/api/v1/clusters/cluster-a"],
+    ["PUT", "/api/v1/clusters/cluster-a"],
+    ["OPTIONS", "/api/v1/clusters/cluster-a"],
+    ["GET", "/api/v1/transfer/state"],
+    ["GET", "/api/v1/nowhere"],
+    ["GET", "/federations/one"],
+  ] as const
+).map(([method, path]) =>
+  httpCase(
+    DOCUMENT,
+    `${method} ${path} is not readable by pages of other origins`,
+    path,
+    { headers: NOTHING },
+    { method, headers: preflight(ORIGIN) },
+  ),
+);
 
 /** With all origins allowed. */
 export const crossOriginCases: readonly HttpCase[] = [
-  ...paths.map(([path, status]) => ({
-    section: SECTION,
-    title: `every origin may read ${path}`,
-    path,
-    headers: { origin: ORIGIN },
-    expected: {
-      status,
-      headers: { "access-control-allow-origin": "*", "access-control-expose-headers": "age, etag" },
-    },
-  })),
-  ...["/dns-query", "/clusters/cluster-a/dns-query"].map((path) => ({
-    section: `${SECTION}, preflight`,
-    title: `a preflight allows every origin a POST to ${path}`,
-    method: "OPTIONS",
-    path,
-    headers: preflight(ORIGIN),
-    expected: {
-      status: 204,
-      headers: {
-        "access-control-allow-origin": "*",
-        "access-control-allow-methods": /\bPOST\b/,
-        "access-control-allow-headers": /\bcontent-type\b/,
-        "access-control-max-age": /^[1-9]\d*$/,
-        "access-control-allow-private-network": null,
-      },
-    },
-  })),
+  ...paths.map(([path, status]) => {
+    const headers = { "access-control-allow-origin": "*", "access-control-expose-headers": "age, etag" };
+    const expected = { status, headers };
+    return httpCase(SECTION, `every origin may read ${path}`, path, expected, {
+      headers: { origin: ORIGIN },
+    });
+  }),
+  ...["/dns-query", "/clusters/cluster-a/dns-query"].map((path) => {
+    const headers = {
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": /\bPOST\b/,
+      "access-control-allow-headers": /\bcontent-type\b/,
+      "access-control-max-age": /^[1-9]\d*$/,
+      "access-control-allow-private-network": null,
+    };
+    const title = `a preflight allows every origin a POST to ${path}`;
+    return httpCase(SECTION, title, path, { status: 204, headers }, options(ORIGIN));
+  }),
 ];
 
 /** With only `ORIGIN` allowed. */
 export const listedOriginCases: readonly HttpCase[] = [
-  ...paths.flatMap(([path, status]) => [
+  ...paths.flatMap(([path, status]) =>
+    [{ origin: ORIGIN }, { origin: "https://evil.example" }, {}].map((headers) => {
+      const isListed = "origin" in headers && headers.origin === ORIGIN;
+      const expected = {
+        vary: /\borigin\b/,
+        "access-control-allow-origin": isListed ? ORIGIN : null,
+        ...(isListed && { "access-control-expose-headers": "age, etag" }),
+      };
+      const title = `${JSON.stringify(headers)} ${isListed ? "may" : "may not"} read ${path}`;
+      return httpCase(SECTION, title, path, { status, headers: expected }, { headers });
+    }),
+  ),
+  httpCase(
+    SECTION,
+    "a preflight allows an unlisted origin nothing",
+    "/dns-query",
     {
-      section: SECTION,
-      title: `a listed origin may read ${path}`,
-      path,
-      headers: { origin: ORIGIN },
-      expected: {
-        status,
-        headers: {
-          "access-control-allow-origin": ORIGIN,
-          "access-control-expose-headers": "age, etag",
-          vary: /\borigin\b/,
-        },
-      },
-    },
-    ...[{ origin: "https://evil.example" }, {}].map((headers) => ({
-      section: SECTION,
-      title: `${JSON.stringify(headers)} may not read ${path}`,
-      path,
-      headers,
-      expected: { status, headers: { "access-control-allow-origin": null, vary: /\borigin\b/ } },
-    })),
-  ]),
-  {
-    section: `${SECTION}, preflight`,
-    title: "a preflight allows an unlisted origin nothing",
-    method: "OPTIONS",
-    path: "/dns-query",
-    headers: preflight("https://evil.example"),
-    expected: {
       status: 204,
       headers: { "access-control-allow-origin": null, "access-control-allow-methods": null },
     },
-  },
+    options("https://evil.example"),
+  ),
 ];

@@ -1,5 +1,5 @@
 import { base64url, query } from "../../http/fake-gateway.ts";
-import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
+import { type CaseBody, type CaseResponse, type HttpCase, httpCase } from "../http-case.ts";
 
 /** The name in all tables of HTTP. */
 export const NAME = "web.shop.svc.clusterset.test";
@@ -195,44 +195,45 @@ const postCases: readonly HttpCase[] = [
 ];
 
 const otherCases: readonly HttpCase[] = [
-  ...["PUT", "PATCH", "DELETE", "PROPFIND"].map((method) => ({
-    section: "RFC 9110 section 15.5.6",
-    title: `${method} is not allowed`,
-    method,
-    path: "/dns-query",
-    expected: { status: 405, headers: { allow: ALLOW } },
-  })),
-  {
-    section: "RFC 9110 section 9.3.7",
-    title: "OPTIONS has the methods in Allow",
-    method: "OPTIONS",
-    path: "/dns-query",
-    expected: { status: 204, headers: { allow: ALLOW } },
-  },
-  ...["dns-query", "resolve"].map((path) => ({
-    section: "docs/reference/names-and-records.md, views by path",
-    title: `404 for an unknown cluster id (${path})`,
-    path: `/clusters/cluster-z/${path}?name=a.example`,
-    expected: { ...refused(404, JSON_UTF8), text: "no cluster with this id" },
-  })),
-  {
-    section: "RFC 9110 section 15.5.5",
-    title: "any other path is a 404 with the existing paths",
-    path: "/dns",
-    expected: { ...refused(404), text: "/dns-query" },
-  },
+  ...["PUT", "PATCH", "DELETE", "PROPFIND"].map((method) => {
+    const expected = { status: 405, headers: { allow: ALLOW } };
+    return httpCase("RFC 9110 section 15.5.6", `${method} is not allowed`, "/dns-query", expected, {
+      method,
+    });
+  }),
+  httpCase(
+    "RFC 9110 section 9.3.7",
+    "OPTIONS has the methods in Allow",
+    "/dns-query",
+    { status: 204, headers: { allow: ALLOW } },
+    { method: "OPTIONS" },
+  ),
+  ...["dns-query", "resolve"].map((path) =>
+    httpCase(
+      "docs/reference/names-and-records.md, views by path",
+      `404 for an unknown cluster id (${path})`,
+      `/clusters/cluster-z/${path}?name=a.example`,
+      { ...refused(404, JSON_UTF8), text: "no cluster with this id" },
+    ),
+  ),
+  httpCase("RFC 9110 section 15.5.5", "any other path is a 404 with the existing paths", "/dns", {
+    ...refused(404),
+    text: "/dns-query",
+  }),
 ];
 
 /** The DNS resource by HTTP (RFC 8484), where `NAME` has `RECORD` and `cluster-z` never pushed. */
 export const dohCases: readonly HttpCase[] = [...getCases, ...postCases, ...otherCases];
 
 /** The same with queries of at most 512 bytes. */
-export const shortQueryCases: readonly HttpCase[] = [
-  { size: 512, status: 200 },
-  { size: 513, status: 414 },
-].map(({ size, status }) => ({
-  section: "RFC 9110 section 15.5.15",
-  title: `${size} bytes in ?dns=`,
-  path: `/dns-query?dns=${base64url(sized(size))}`,
-  expected: { status },
-}));
+export const shortQueryCases: readonly HttpCase[] = [[512, 200] as const, [513, 414] as const].map(
+  ([size, status]) =>
+    httpCase(
+      "RFC 9110 section 15.5.15",
+      `${size} bytes in ?dns=`,
+      `/dns-query?dns=${base64url(sized(size))}`,
+      {
+        status,
+      },
+    ),
+);

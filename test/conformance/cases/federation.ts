@@ -1,6 +1,6 @@
 import type { ClusterSnapshot, ExportedService } from "../../../src/snapshot/schema.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
-import type { DnsCase, DnsTable } from "../dns-case.ts";
+import { absent, answers, type DnsCase, type DnsTable, leads } from "../dns-case.ts";
 
 /** A cluster with the namespace `myns`, in a region. */
 function cluster(
@@ -56,69 +56,49 @@ const service = `myservice.myns.${F}`;
 /** The load balancers of the shards, by cluster. */
 const [FOO, BAR, BAZ, QUX] = ["104.32.64.128", "104.32.64.130", "108.120.45.12", "198.51.100.9"] as const;
 const ANYWHERE = [BAR, BAZ, FOO, QUX];
+const OF_FOO = ["10.0.3.64", QUX, BAZ, BAR];
+const [PET_FOO, PET_BAR, PET_BAZ] = ["10.0.0.1", "10.1.0.1", "10.2.0.1"] as const;
 
 /** A row with addresses of one name, in this order. */
-const addresses = (section: string, name: string, view: string | null, ips: readonly string[]): DnsCase => ({
-  section,
-  ask: [name, "A"],
-  view,
-  answer: ips.map((ip) => `${name} 5 A ${ip}`),
-});
-const alias = (name: string, view: string | null, target: string): DnsCase => ({
-  section: "Implementation, a load balancer's host name (decided: CNAME where a name has no address)",
-  ask: [name, "A"],
-  view,
-  answer: [`${name} 5 CNAME ${target}`],
-});
-const absent = (section: string, name: string, zone: string): DnsCase => ({
-  section,
-  ask: [name, "A"],
-  view: "foo",
-  rcode: "NXDOMAIN",
-  authority: [soaOf(zone)],
-});
+const addresses = (section: string, name: string, view: string | null, ips: readonly string[]): DnsCase =>
+  answers(section, name, "A", ips, { view });
+const alias = (name: string, view: string | null, target: string): DnsCase =>
+  leads(
+    "Implementation, a load balancer's host name (decided: CNAME where a name has no address)",
+    name,
+    "A",
+    target,
+    { view },
+  );
+const missing = (section: string, name: string, zone: string): DnsCase =>
+  absent(section, name, "A", { view: "foo", authority: [soaOf(zone)] });
 const inRegion = (name: string, place: string) => name.replace(".svc.", `.svc.${place}.`);
 
 const internal = "Internal Clients";
 const external = "External Clients";
 
 const cases: readonly DnsCase[] = [
-  addresses(`${internal}: its own clusterIP, then same zone, same region, any`, service, "foo", [
-    "10.0.3.64",
-    QUX,
-    BAZ,
-    BAR,
-  ]),
+  addresses(`${internal}: its own clusterIP, then same zone, same region, any`, service, "foo", OF_FOO),
   addresses(`${internal}: the only one of its region`, service, "bar", ["10.0.4.20", BAZ, FOO, QUX]),
   addresses(`${internal}: same region before any`, service, "baz", ["10.56.62.6", FOO, QUX, BAR]),
   addresses(`${internal}: no shard of its own`, service, "near", [BAZ, FOO, QUX, BAR]),
   addresses(`${internal}: nowhere in particular`, service, "away", ANYWHERE),
   addresses(`${internal}: no source cluster`, service, null, ANYWHERE),
-  addresses(`${internal}: headless, with endpoints`, `pets.myns.${F}`, "foo", [
-    "10.0.0.1",
-    "10.2.0.1",
-    "10.1.0.1",
-  ]),
-  addresses(`${internal}: headless, with endpoints`, `pets.myns.${F}`, "bar", [
-    "10.1.0.1",
-    "10.2.0.1",
-    "10.0.0.1",
-  ]),
-  addresses(`${internal}: headless, with endpoints`, `pets.myns.${F}`, "near", [
-    "10.2.0.1",
-    "10.0.0.1",
-    "10.1.0.1",
-  ]),
+  ...Object.entries({
+    foo: [PET_FOO, PET_BAZ, PET_BAR],
+    bar: [PET_BAR, PET_BAZ, PET_FOO],
+    near: [PET_BAZ, PET_FOO, PET_BAR],
+  }).map(([view, pets]) => addresses(`${internal}: headless, with endpoints`, `pets.myns.${F}`, view, pets)),
   addresses(`${internal}: a shard from outside it`, `bar.${service}`, "foo", [BAR]),
   addresses(`${internal}: its own shard`, `foo.${service}`, "foo", ["10.0.3.64"]),
   addresses(`${internal}: a region`, inRegion(service, "eu"), "foo", ["10.0.3.64", QUX, BAZ]),
   addresses(`${internal}: a zone`, inRegion(service, "eu-2.eu"), "foo", [BAZ]),
   addresses(`${internal}: a region, from outside`, inRegion(service, "us"), null, [BAR]),
   addresses(`${internal}: one endpoint of a shard`, `pet-0.bar.pets.myns.${F}`, "foo", ["10.1.0.1"]),
-  absent(`${internal}: another federation`, "myservice.myns.other.svc.federation", INTERNAL),
-  absent(`${internal}: a region without shards`, inRegion(service, "asia"), INTERNAL),
-  absent(`${internal}: a cluster without a shard`, `near.${service}`, INTERNAL),
-  absent(`${internal}: a service that nobody exports`, `none.myns.${F}`, INTERNAL),
+  missing(`${internal}: another federation`, "myservice.myns.other.svc.federation", INTERNAL),
+  missing(`${internal}: a region without shards`, inRegion(service, "asia"), INTERNAL),
+  missing(`${internal}: a cluster without a shard`, `near.${service}`, INTERNAL),
+  missing(`${internal}: a service that nobody exports`, `none.myns.${F}`, INTERNAL),
   alias(`aws.myns.${F}`, "bar", "foo.elb.example.net"),
   addresses("Implementation, its own shard has an address", `aws.myns.${F}`, "foo", ["10.0.3.70"]),
   alias(`foo.mixed.myns.${F}`, "bar", "foo-mixed.elb.example.net"),
@@ -130,7 +110,7 @@ const cases: readonly DnsCase[] = [
   addresses(`${external}: a shard`, `baz.myservice.myns.${E}`, null, [BAZ]),
   addresses(`${external}: a region`, inRegion(`myservice.myns.${E}`, "us"), null, [BAR]),
   addresses(`${external}: a zone`, inRegion(`myservice.myns.${E}`, "eu-2.eu"), null, [BAZ]),
-  absent(`${external}: never endpoints`, `pets.myns.${E}`, EXTERNAL),
+  missing(`${external}: never endpoints`, `pets.myns.${E}`, EXTERNAL),
   alias(`aws.myns.${E}`, "foo", "foo.elb.example.net"),
 ];
 

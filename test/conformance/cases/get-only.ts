@@ -1,25 +1,16 @@
-import type { HttpCase } from "../http-case.ts";
+import { type HttpCase, httpCase } from "../http-case.ts";
 
 /** A path with only GET and HEAD. */
 export function getOnlyCases(path: string): readonly HttpCase[] {
+  const head = { status: 200, headers: { "content-type": /./ } };
   return [
-    {
-      section: "RFC 9110 section 9.3.2",
-      title: `HEAD ${path} is answered like GET`,
-      method: "HEAD",
-      path,
-      expected: { status: 200, headers: { "content-type": /./ } },
-    },
-    ...["POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => ({
-      section: "RFC 9110 section 15.5.6",
-      title: `${method} ${path} is not allowed`,
-      method,
-      path,
-      expected: {
-        status: 405,
-        headers: { allow: "GET, HEAD", "cache-control": "no-store" },
-        text: `${method} is not for this path`,
-      },
-    })),
+    httpCase("RFC 9110 section 9.3.2", `HEAD ${path} is answered like GET`, path, head, { method: "HEAD" }),
+    ...["POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => {
+      const headers = { allow: "GET, HEAD", "cache-control": "no-store" };
+      const expected = { status: 405, headers, text: `${method} is not for this path` };
+      return httpCase("RFC 9110 section 15.5.6", `${method} ${path} is not allowed`, path, expected, {
+        method,
+      });
+    }),
   ];
 }

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { HttpCase } from "../http-case.ts";
+import { type HttpCase, httpCase } from "../http-case.ts";
 import { NAME, RECORD } from "./doh.ts";
 
 const DNS = "application/dns-message";
@@ -25,6 +25,8 @@ const whole = (seenFrom: string) => ({
   ),
 });
 
+const accepting = (accept: string | undefined) => (accept === undefined ? {} : { headers: { accept } });
+
 const forms: readonly HttpCase[] = (
   [
     ["/resolve", undefined, JSON_UTF8],
@@ -36,22 +38,24 @@ const forms: readonly HttpCase[] = (
     ["/clusters/cluster-a/dns-query", DNS_JSON, DNS_JSON],
     ["/clusters/cluster-a/resolve", undefined, JSON_UTF8],
   ] as const
-).map(([path, accept, contentType]) => ({
-  section: SECTION,
-  title: `${path} with Accept ${accept} is ${contentType}`,
-  path: `${path}?name=${NAME}&type=A`,
-  ...(accept !== undefined && { headers: { accept } }),
-  expected: {
-    status: 200,
-    headers: {
-      "content-type": contentType,
-      "cache-control": "max-age=5",
-      vary: /\baccept\b/,
-      "x-content-type-options": "nosniff",
+).map(([path, accept, contentType]) =>
+  httpCase(
+    SECTION,
+    `${path} with Accept ${accept} is ${contentType}`,
+    `${path}?name=${NAME}&type=A`,
+    {
+      status: 200,
+      headers: {
+        "content-type": contentType,
+        "cache-control": "max-age=5",
+        vary: /\baccept\b/,
+        "x-content-type-options": "nosniff",
+      },
+      json: whole(path.startsWith("/clusters/") ? "cluster-a" : "outside"),
     },
-    json: whole(path.startsWith("/clusters/") ? "cluster-a" : "outside"),
-  },
-}));
+    accepting(accept),
+  ),
+);
 
 const encodedForms: readonly HttpCase[] = (
   [
@@ -59,34 +63,31 @@ const encodedForms: readonly HttpCase[] = (
     ["name, at /dns-query", `/dns-query?%6eame=${NAME}&type=A`],
     ["a name's letter", `/resolve?name=%77${NAME.slice(1)}`],
   ] as const
-).map(([title, path]) => ({
-  section: "RFC 3986 section 6.2.2.2",
-  title: `percent-encoded: ${title}`,
-  path,
-  expected: { status: 200, headers: { "content-type": JSON_UTF8 }, json: whole("outside") },
-}));
+).map(([title, path]) =>
+  httpCase("RFC 3986 section 6.2.2.2", `percent-encoded: ${title}`, path, {
+    status: 200,
+    headers: { "content-type": JSON_UTF8 },
+    json: whole("outside"),
+  }),
+);
 
+const WIRE = { status: 200, headers: { "content-type": DNS }, dns: { answer: [RECORD] } };
 const wireForms: readonly HttpCase[] = [
-  {
-    section: "RFC 9110 section 12.5.1",
-    title: "Accept can request wire format",
-    path: `/dns-query?name=${NAME}`,
-    headers: { accept: DNS },
-    expected: { status: 200, headers: { "content-type": DNS }, dns: { answer: [RECORD] } },
-  },
-  {
-    section: SECTION,
-    title: "ct can request wire format",
-    path: `/resolve?name=${NAME}&ct=${DNS}`,
-    expected: { status: 200, headers: { "content-type": DNS }, dns: { answer: [RECORD] } },
-  },
-  {
-    section: "RFC 9110 section 15.5.7",
-    title: "Accept excludes every form",
-    path: `/resolve?name=${NAME}`,
-    headers: { accept: "text/html" },
-    expected: { status: 406, headers: { "cache-control": "no-store" } },
-  },
+  httpCase(
+    "RFC 9110 section 12.5.1",
+    "Accept can request wire format",
+    `/dns-query?name=${NAME}`,
+    WIRE,
+    accepting(DNS),
+  ),
+  httpCase(SECTION, "ct can request wire format", `/resolve?name=${NAME}&ct=${DNS}`, WIRE),
+  httpCase(
+    "RFC 9110 section 15.5.7",
+    "Accept excludes every form",
+    `/resolve?name=${NAME}`,
+    { status: 406, headers: { "cache-control": "no-store" } },
+    accepting("text/html"),
+  ),
 ];
 
 const types: readonly HttpCase[] = (
@@ -103,12 +104,12 @@ const types: readonly HttpCase[] = (
     ["&type=65535", 65_535],
     ["&type=SRV&type=A", 33],
   ] as const
-).map(([search, type]) => ({
-  section: SECTION,
-  title: `${JSON.stringify(search)} requests type ${type}`,
-  path: `/resolve?name=${NAME}${search}`,
-  expected: { status: 200, jsonWith: { Question: [{ name: `${NAME}.`, type }] } },
-}));
+).map(([search, type]) =>
+  httpCase(SECTION, `${JSON.stringify(search)} requests type ${type}`, `/resolve?name=${NAME}${search}`, {
+    status: 200,
+    jsonWith: { Question: [{ name: `${NAME}.`, type }] },
+  }),
+);
 
 const names: readonly HttpCase[] = (
   [
@@ -123,16 +124,14 @@ const names: readonly HttpCase[] = (
     ["with an escaped byte", "a%5C000b.example", "a\\000b.example."],
     ["that is the root", ".", "."],
   ] as const
-).map(([title, name, echoed]) => ({
-  section: "RFC 1035 section 5.1",
-  title: `accepts a name ${title}`,
-  path: `/resolve?name=${name}`,
-  expected: { status: 200, jsonWith: { Question: [{ name: echoed, type: 1 }] } },
-}));
+).map(([title, name, echoed]) =>
+  httpCase("RFC 1035 section 5.1", `accepts a name ${title}`, `/resolve?name=${name}`, {
+    status: 200,
+    jsonWith: { Question: [{ name: echoed, type: 1 }] },
+  }),
+);
 
-/**
- * Malformed parameters with a part of the error message: in JSON for clients that accept it, else in text.
- */
+/** Malformed parameters with a part of the error. */
 const malformed: readonly HttpCase[] = (
   [
     ["no name", "", "name is missing"],
@@ -151,73 +150,49 @@ const malformed: readonly HttpCase[] = (
     ["a negative type", "?name=a.example&type=-1", "type"],
     ["an invalid flag", "?name=a.example&cd=maybe", "cd"],
   ] as const
-).flatMap(([title, search, text]) => [
-  {
-    section: SECTION,
-    title: `explains ${title}`,
-    path: `/resolve${search}`,
-    expected: {
-      status: 400,
-      headers: { "content-type": JSON_UTF8, "cache-control": "no-store" },
-      json: { code: "INVALID_QUESTION", message: expect.stringContaining(text) },
-    },
-  },
-  {
-    section: SECTION,
-    title: `explains ${title} in text`,
-    path: `/resolve${search}`,
-    headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
-    expected: {
-      status: 400,
-      headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
-      text,
-    },
-  },
-]);
+).map(([title, search, text]) =>
+  httpCase(SECTION, `explains ${title}`, `/resolve${search}`, {
+    status: 400,
+    headers: { "content-type": JSON_UTF8, "cache-control": "no-store" },
+    json: { code: "INVALID_QUESTION", message: expect.stringContaining(text) },
+  }),
+);
 
 /** Other rejections, in the form that the client accepts. */
 const refusals: readonly HttpCase[] = (
   [
     ["the DNS resource without a query", "GET", "/dns-query", undefined, 400, undefined],
     ["the DNS resource without a query", "GET", "/dns-query", DNS_JSON, 400, "QUERY_MISSING"],
+    ["a malformed name", "GET", "/resolve?name=a..example", "text/html, */*;q=0.8", 400, undefined],
     ["JSON at the DNS resource", "GET", "/dns-query?name=a..example", undefined, 400, "INVALID_QUESTION"],
     ["wire format that is not base64url", "GET", "/dns-query?dns=$", "*/*", 400, undefined],
     ["wire format that is not base64url", "GET", "/dns-query?dns=$", BOTH, 400, "INVALID_QUERY"],
     ["wire format that is no query", "GET", "/dns-query?dns=AAAA", BOTH, 400, "INVALID_QUERY"],
-    [
-      "a method that JSON does not have",
-      "POST",
-      `/resolve?name=${NAME}`,
-      undefined,
-      405,
-      "METHOD_NOT_ALLOWED",
-    ],
+    ["a method that JSON does not have", "POST", "/resolve?name=a", undefined, 405, "METHOD_NOT_ALLOWED"],
     ["a method that explanations do not have", "POST", "/explain", undefined, 405, "METHOD_NOT_ALLOWED"],
     ["an unknown cluster", "GET", `/clusters/none/resolve?name=${NAME}`, "*/*", 404, "NOT_FOUND"],
-    ["an unknown page", "GET", "/none", "application/json", 404, "NOT_FOUND"],
-    ["an unknown page", "GET", "/none", "*/*", 404, undefined],
   ] as const
-).map(([title, method, path, accept, status, code]) => ({
-  section: SECTION,
-  title: `${title} is rejected in ${code === undefined ? "text" : "JSON"} with Accept ${accept}`,
-  method,
-  path,
-  ...(accept !== undefined && { headers: { accept } }),
-  expected: {
-    status,
-    headers: { "content-type": code === undefined ? "text/plain; charset=utf-8" : JSON_UTF8 },
-    ...(code !== undefined && { jsonWith: { code } }),
-  },
-}));
+).map(([title, method, path, accept, status, code]) =>
+  httpCase(
+    SECTION,
+    `${title} is rejected in ${code === undefined ? "text" : "JSON"} with Accept ${accept}`,
+    path,
+    {
+      status,
+      headers: { "content-type": code === undefined ? "text/plain; charset=utf-8" : JSON_UTF8 },
+      ...(code !== undefined && { jsonWith: { code } }),
+    },
+    { method, ...accepting(accept) },
+  ),
+);
 
 /** Parameters of Google's form without effect here. */
 const ignored: readonly HttpCase[] = ["edns_client_subnet=192.0.2.0/24", "random_padding=XmkMw", "v=2"].map(
-  (parameter) => ({
-    section: SECTION,
-    title: `${parameter} has no effect`,
-    path: `/resolve?name=${NAME}&${parameter}`,
-    expected: { status: 200, json: whole("outside") },
-  }),
+  (parameter) =>
+    httpCase(SECTION, `${parameter} has no effect`, `/resolve?name=${NAME}&${parameter}`, {
+      status: 200,
+      json: whole("outside"),
+    }),
 );
 
 const methods: readonly HttpCase[] = ["/resolve", "/explain", "/clusters/cluster-a/resolve"].flatMap((path) =>
@@ -228,13 +203,18 @@ const methods: readonly HttpCase[] = ["/resolve", "/explain", "/clusters/cluster
       ["PUT", 405],
       ["OPTIONS", 204],
     ] as const
-  ).map(([method, status]) => ({
-    section: "RFC 9110 sections 9.3.2 and 15.5.6",
-    title: `${method} ${path}`,
-    method,
-    path: `${path}?name=${NAME}`,
-    expected: { status, headers: { allow: status === 200 ? null : "GET, HEAD, OPTIONS" } },
-  })),
+  ).map(([method, status]) => {
+    const expected = { status, headers: { allow: status === 200 ? null : "GET, HEAD, OPTIONS" } };
+    return httpCase(
+      "RFC 9110 sections 9.3.2 and 15.5.6",
+      `${method} ${path}`,
+      `${path}?name=${NAME}`,
+      expected,
+      {
+        method,
+      },
+    );
+  }),
 );
 
 /** The JSON forms, where `NAME` has `RECORD`, and `cluster-a` and `cluster-b` are live. */
@@ -248,10 +228,8 @@ export const jsonCases: readonly HttpCase[] = [
   ...refusals,
   ...ignored,
   ...methods,
-  {
-    section: SECTION,
-    title: "CD is echoed",
-    path: `/resolve?name=${NAME}&cd=1&do=true`,
-    expected: { status: 200, jsonWith: { CD: true, RD: true } },
-  },
+  httpCase(SECTION, "CD is echoed", `/resolve?name=${NAME}&cd=1&do=true`, {
+    status: 200,
+    jsonWith: { CD: true, RD: true },
+  }),
 ];

@@ -1,4 +1,4 @@
-import type { HttpCase } from "../http-case.ts";
+import { type HttpCase, httpCase } from "../http-case.ts";
 import { NAME } from "./doh.ts";
 import { getOnlyCases } from "./get-only.ts";
 
@@ -15,18 +15,18 @@ const HTML = {
 /** The start of the Accept field of Chrome, Firefox and Safari. */
 const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-const page = (title: string, path: string, text: string, status = 200): HttpCase => ({
-  section: "docs/how-to/clients.md, pages",
-  title,
-  path,
-  expected: { status, headers: HTML, text },
-});
+const page = (title: string, path: string, text: string, status = 200, accept?: string): HttpCase =>
+  httpCase(
+    "docs/how-to/clients.md, pages",
+    title,
+    path,
+    { status, headers: HTML, text },
+    accept === undefined ? {} : { headers: { accept } },
+  );
 
-const file = (title: string, path: string, contentType: string, text: string): HttpCase => ({
-  section: "docs/how-to/clients.md, files",
-  title,
-  path,
-  expected: {
+const FILES = "docs/how-to/clients.md, files";
+const file = (title: string, path: string, contentType: string, text: string): HttpCase =>
+  httpCase(FILES, title, path, {
     status: 200,
     headers: {
       "content-type": contentType,
@@ -34,16 +34,12 @@ const file = (title: string, path: string, contentType: string, text: string): H
       "content-disposition": /^attachment; filename="[-\w.]+"$/,
     },
     text,
-  },
-});
+  });
 
 /** The configured public address of the hosts (`publicUrl`). */
 export const PUBLIC_URL = "https://gateway.example";
 
-/**
- * The pages for people and the files of `/setup`, while `cluster-a` and `cluster-b` are live and `NAME` has
- * 10.1.0.1.
- */
+/** Pages and files of `/setup`, while `cluster-a` and `cluster-b` are live and `NAME` has 10.1.0.1. */
 export const pageCases: readonly HttpCase[] = [
   page("the first page shows the alias zone first", "/", `<code>${ZONE}</code>`),
   page("a look-up needs no script", `/?name=${NAME}&type=A`, "The name exists: 1 record."),
@@ -68,23 +64,17 @@ export const pageCases: readonly HttpCase[] = [
     ["an unknown path", "/nothing/here", "Not found"],
     ["a path below a page", "/services/shop", "Nothing exists at this address."],
     ["a missing file", "/setup/chromium/other.json", "This file does not exist"],
-  ].map(([title, path, text]) => ({
-    ...page(`a browser gets a page for ${title}`, path!, text!, 404),
-    headers: { accept: BROWSER },
-  })),
+  ].map(([title, path, text]) => page(`a browser gets a page for ${title}`, path!, text!, 404, BROWSER)),
   ...["*/*", "application/json, text/html", "text/html;q=0"].map((accept): HttpCase => {
-    const json = accept.includes("json");
-    return {
-      section: "RFC 9110 section 15.5.5",
-      title: `an unknown path, for Accept ${accept}`,
-      path: "/nothing/here",
-      headers: { accept },
-      expected: {
-        status: 404,
-        headers: { "content-type": `${json ? "application/json" : "text/plain"}; charset=utf-8` },
-        text: "/dns-query",
-      },
-    };
+    const type = accept.includes("json") ? "application/json" : "text/plain";
+    const headers = { "content-type": `${type}; charset=utf-8` };
+    return httpCase(
+      "RFC 9110 section 15.5.5",
+      `an unknown path, for Accept ${accept}`,
+      "/nothing/here",
+      { status: 404, headers, text: "/dns-query" },
+      { headers: { accept } },
+    );
   }),
   file(
     "Apple's profile",
@@ -115,16 +105,11 @@ export const pageCases: readonly HttpCase[] = [
       ],
       ["file for a listener that is off", "/setup/unbound/clusterset-doh.conf", "--dot"],
     ] as const
-  ).map(
-    ([title, path, text]): HttpCase => ({
-      section: "docs/how-to/clients.md, files",
-      title: `404 for a ${title}`,
-      path,
-      expected: {
-        status: 404,
-        headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
-        text,
-      },
+  ).map(([title, path, text]) =>
+    httpCase(FILES, `404 for a ${title}`, path, {
+      status: 404,
+      headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+      text,
     }),
   ),
   ...[

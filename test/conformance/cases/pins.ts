@@ -1,8 +1,7 @@
 import { expect } from "vitest";
 import { ClusterResponse } from "../../../src/http/openapi/schemas.ts";
-import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { endpoints, exported, port, snapshot } from "../../merge/fixtures.ts";
 import { snapshotBody } from "../../snapshot/lines/push-lines.ts";
-import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { credentialsOf, type HostSettings } from "../host-under-test.ts";
 import { acknowledged, type PushApi } from "../push-client.ts";
 
@@ -14,20 +13,14 @@ export const pinSettings = {
   services: [{ service: "allowed/*", owner: FENCED.clusterId }],
 } satisfies { credentials: unknown; services: HostSettings["services"] };
 
-const snapshotOf = (clusterId: string, exportedAt: string, port: number, keys: string[]): ClusterSnapshot => {
-  const web = shopSnapshot(clusterId).exports["shop/web"]!;
+const snapshotOf = (clusterId: string, exportedAt: string, number: number, keys: string[]) => {
   // No other scenario has these addresses: a reverse name stays with the cluster that had it first.
-  const address = `10.77.0.${port}`;
-  const endpoints = {
-    "http/TCP/8080": { ...web.endpoints["http/TCP/8080"]!, members: { [address]: { address } } },
-  };
-  const ports = [{ name: "http", protocol: "TCP", port }];
-  const exported = { ...web, exportedAt, ports, endpoints };
-  return {
-    ...shopSnapshot(clusterId),
+  const members = endpoints({ address: `10.77.0.${number}` });
+  const one = exported({ exportedAt, ports: [port("http", number)], endpoints: members });
+  return snapshot(clusterId, {
     namespaces: Object.fromEntries(keys.map((key) => [key.split("/")[0]!, {}])),
-    exports: Object.fromEntries(keys.map((key) => [key, exported])),
-  };
+    exports: Object.fromEntries(keys.map((key) => [key, one])),
+  });
 };
 
 /** What the operator pins holds on every host: docs/reference/push-api.md, What a cluster may export. */

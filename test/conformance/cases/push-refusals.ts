@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { headerLine, patchPath, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { WRONG_REPORTS } from "../../snapshot/wrong-reports.ts";
-import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
+import { type CaseBody, type CaseResponse, type HttpCase, httpCase } from "../http-case.ts";
 import { pushRequest, type Sent } from "../push-client.ts";
 import { streamed } from "./doh.ts";
 
@@ -13,14 +12,23 @@ const HEADER = headerLine("west");
 const GZIP = { "content-encoding": "gzip" };
 const compressed = new Uint8Array(gzipSync(text));
 
-function row(
+type Request = readonly [method: string, path: string, sent?: Sent];
+
+const row = (
   section: string,
   title: string,
-  [method, path, sent]: readonly [method: string, path: string, sent?: Sent],
-  expected: CaseResponse,
-): HttpCase {
-  return { section: `${DOCUMENT}, ${section}`, title, ...pushRequest(method, path, sent), expected };
-}
+  [method, path, sent]: Request,
+  status: number,
+  code: string,
+  more: CaseResponse = {},
+): HttpCase =>
+  httpCase(
+    `${DOCUMENT}, ${section}`,
+    title,
+    `/api/v1/clusters/${path}`,
+    { status, ...more, refusal: { code, ...more.refusal } },
+    pushRequest(method, path, sent),
+  );
 
 const body = (
   title: string,
@@ -28,39 +36,26 @@ const body = (
   headers: Readonly<Record<string, string>>,
   status: number,
   code: string,
-  more: Partial<CaseResponse> = {},
+  more?: CaseResponse,
 ) =>
-  row("Errors", `a body of ${title}`, ["PUT", "west/snapshot", { body: content, headers }], {
+  row(
+    "Errors",
+    `a body of ${title}`,
+    ["PUT", "west/snapshot", { body: content, headers }],
     status,
-    refusal: { code },
-    ...more,
-  });
+    code,
+    more,
+  );
 
 const wrongPort = structuredClone(shopSnapshot("west"));
 Object.assign(wrongPort.exports["shop/web"]!.ports[0]!, { port: "http" });
-const issue = (path: string) => ({ details: { issues: [{ path }] } });
 
 const bodies: readonly HttpCase[] = [
-  body("another type", text, { "content-type": "text/plain" }, 415, "UNSUPPORTED_MEDIA_TYPE", {
-    headers: { accept: "application/x-ndjson" },
-  }),
-  body(
-    "JSON",
-    JSON.stringify(shopSnapshot("west")),
-    { "content-type": "application/json" },
-    415,
-    "UNSUPPORTED_MEDIA_TYPE",
-    {
+  ...["text/plain", "application/json", "application/x-ndjson; charset=latin1"].map((type) =>
+    body(`the type ${type}`, text, { "content-type": type }, 415, "UNSUPPORTED_MEDIA_TYPE", {
       headers: { accept: "application/x-ndjson" },
       text: "application/x-ndjson (UTF-8), one JSON value a line",
-    },
-  ),
-  body(
-    "another charset",
-    text,
-    { "content-type": "application/x-ndjson; charset=latin1" },
-    415,
-    "UNSUPPORTED_MEDIA_TYPE",
+    }),
   ),
   body("another encoding", text, { "content-encoding": "br" }, 415, "UNSUPPORTED_ENCODING", {
     headers: { "accept-encoding": "gzip" },
@@ -69,9 +64,7 @@ const bodies: readonly HttpCase[] = [
   body("a body that is not gzip", text, GZIP, 400, "INVALID_GZIP"),
   body("cut gzip", compressed.slice(0, 100), GZIP, 400, "INVALID_GZIP"),
   body("bytes after the gzip", Uint8Array.of(...compressed, 1, 2, 3, 4), GZIP, 400, "INVALID_GZIP"),
-  body("no UTF-8", Uint8Array.of(0x22, 0xff, 0x22, 0x0a), {}, 400, "INVALID_UTF8"),
   body("UTF-8 cut in a character", Uint8Array.of(0x22, 0xc3, 0x22, 0x0a), {}, 400, "INVALID_UTF8"),
-  body("no JSON", '{"formatVersion": 2,}\n', {}, 400, "INVALID_JSON"),
   body("invalid JSON, with its line", sealed(HEADER, '["namespaces" "shop",{}]'), {}, 400, "INVALID_JSON", {
     jsonWith: { details: { line: 2 } },
     text: "line 2: is not JSON",
@@ -88,11 +81,9 @@ const bodies: readonly HttpCase[] = [
     jsonWith: { details: { total: 1, issues: [{ path: 'pods["a/b"].__proto__', line: 2 }] } },
   }),
   body("no changes", sealed(HEADER, "{}"), {}, 400, "INVALID_LINE"),
-  ...Object.entries(WRONG_REPORTS).map(([title, degraded]) =>
-    body(`a report with ${title}`, sealed(headerLine("west", { degraded })), {}, 400, "INVALID_LINE", {
-      text: "degraded",
-    }),
-  ),
+  body("a wrong report", sealed(headerLine("west", { degraded: "yes" })), {}, 400, "INVALID_LINE", {
+    text: "degraded",
+  }),
   body("another format", sealed('{"formatVersion":1,"clusterId":"west"}'), {}, 422, "UNSUPPORTED_FORMAT"),
   body("a wrong field", snapshotBody(wrongPort), {}, 422, "INVALID_SNAPSHOT", {
     text: "expected number, received string",
@@ -106,58 +97,43 @@ const bodies: readonly HttpCase[] = [
     413,
     "COMPRESSION_RATIO",
   ),
-  row("Errors", "a delta without its base", ["PATCH", "west/snapshot", { body: sealed(HEADER) }], {
-    status: 422,
-    refusal: { code: "INVALID_BASE_GENERATION" },
-  }),
-  row("Errors", "a full push after no generation", ["PUT", "west/snapshot?after=-1", { body: text }], {
-    status: 422,
-    refusal: { code: "INVALID_BASE_GENERATION" },
-  }),
-  row("Errors", "a leave after no generation", ["DELETE", "west?after=x"], {
-    status: 422,
-    refusal: { code: "INVALID_BASE_GENERATION" },
-  }),
-  row("Errors", "a renewal of no generation", ["POST", "west/lease", { body: '{"generation":"1"}' }], {
-    status: 422,
-    jsonWith: issue("generation"),
-  }),
+  ...(
+    [
+      ["a delta without its base", "PATCH", "west/snapshot", { body: sealed(HEADER) }],
+      ["a full push after no generation", "PUT", "west/snapshot?after=-1", { body: text }],
+      ["a leave after no generation", "DELETE", "west?after=x", {}],
+    ] as const
+  ).map(([title, ...request]) => row("Errors", title, request, 422, "INVALID_BASE_GENERATION")),
+  row(
+    "Errors",
+    "a renewal of no generation",
+    ["POST", "west/lease", { body: '{"generation":"1"}' }],
+    422,
+    "INVALID_SNAPSHOT",
+    { jsonWith: { details: { issues: [{ path: "generation" }] } } },
+  ),
   row(
     "Limits",
     "a renewal of 5000 bytes",
     ["POST", "west/lease", { body: `{"generation":1${" ".repeat(5000)}}` }],
-    { status: 413, refusal: { code: "BODY_TOO_LARGE" } },
+    413,
+    "BODY_TOO_LARGE",
   ),
 ];
 
-const leases: readonly HttpCase[] = (
-  [
-    ["x", "INVALID_LEASE"],
-    ["-5", "INVALID_LEASE"],
-    ["1e3", "INVALID_LEASE"],
-    ["0", "LEASE_OUT_OF_RANGE"],
-    ["999999", "LEASE_OUT_OF_RANGE"],
-  ] as const
-).map(([seconds, code]) =>
-  row(
-    "Leases",
-    `a lease of ${seconds} seconds`,
-    ["PUT", `west/snapshot?leaseSeconds=${seconds}`, { body: text }],
-    {
-      status: 422,
-      refusal: { code },
-    },
-  ),
-);
+const put = (query: string): Request => ["PUT", `west/snapshot?${query}`, { body: text }];
 
-const instances: readonly HttpCase[] = ["", "a%20b", "a".repeat(65)].map((instance) =>
-  row(
-    "Instances",
-    `an instance with the name "${instance}"`,
-    ["PUT", `west/snapshot?instance=${instance}`, { body: text }],
-    { status: 422, refusal: { code: "INVALID_INSTANCE" } },
+const queries: readonly HttpCase[] = [
+  ...["x", "-5", "1e3"].map((seconds) =>
+    row("Leases", `a lease of ${seconds} seconds`, put(`leaseSeconds=${seconds}`), 422, "INVALID_LEASE"),
   ),
-);
+  ...["0", "999999"].map((seconds) =>
+    row("Leases", `a lease of ${seconds} seconds`, put(`leaseSeconds=${seconds}`), 422, "LEASE_OUT_OF_RANGE"),
+  ),
+  ...["", "a%20b", "a".repeat(65)].map((name) =>
+    row("Instances", `an instance with the name "${name}"`, put(`instance=${name}`), 422, "INVALID_INSTANCE"),
+  ),
+];
 
 const paths: readonly HttpCase[] = [
   ...(
@@ -168,34 +144,25 @@ const paths: readonly HttpCase[] = [
       ["PUT", "west", "GET, HEAD, DELETE"],
     ] as const
   ).map(([method, path, allow]) =>
-    row("Errors", `${method} ${path}`, [method, path], {
-      status: 405,
-      headers: { allow },
-      refusal: { code: "METHOD_NOT_ALLOWED" },
-    }),
+    row("Errors", `${method} ${path}`, [method, path], 405, "METHOD_NOT_ALLOWED", { headers: { allow } }),
   ),
   ...["west/other", "west/snapshot/more", "west/lease/"].map((path) =>
-    row("Errors", `PUT ${path}`, ["PUT", path], { status: 404, refusal: { code: "NOT_FOUND" } }),
+    row("Errors", `PUT ${path}`, ["PUT", path], 404, "NOT_FOUND"),
   ),
-  row("Errors", "the status of a cluster that is not there", ["GET", "west"], {
-    status: 404,
-    refusal: { code: "UNKNOWN_CLUSTER" },
-  }),
-  row(
-    "Generations",
-    "a delta without a snapshot",
-    ["PATCH", patchPath("west", 1), { body: sealed(HEADER) }],
-    {
-      status: 409,
+  row("Errors", "the status of a cluster that is not there", ["GET", "west"], 404, "UNKNOWN_CLUSTER"),
+  ...(
+    [
+      ["a delta without a snapshot", "PATCH", patchPath("west", 1), { body: sealed(HEADER) }],
+      ["a renewal of nothing", "POST", "west/lease", { body: '{"generation":1}' }],
+    ] as const
+  ).map(([title, ...request]) =>
+    row("Generations", title, request, 409, "GENERATION_MISMATCH", {
       refusal: { code: "GENERATION_MISMATCH", currentGeneration: null },
-    },
+    }),
   ),
-  row("Generations", "a renewal of nothing", ["POST", "west/lease", { body: '{"generation":1}' }], {
-    status: 409,
-    refusal: { code: "GENERATION_MISMATCH", currentGeneration: null },
-  }),
 ];
 
+const BASIC = { authorization: `Basic ${btoa("west:west-token")}` };
 const digest = createHash("sha256").update("west-token").digest("hex");
 
 const credentials: readonly HttpCase[] = (
@@ -220,11 +187,9 @@ const credentials: readonly HttpCase[] = (
       "Tokens",
       `${method} ${path} with ${title}`,
       [method, path, { token, ...(content !== undefined && { body: content }) }],
-      {
-        status,
-        headers: { "www-authenticate": status === 401 ? /^Bearer / : null },
-        refusal: { code },
-      },
+      status,
+      code,
+      { headers: { "www-authenticate": status === 401 ? /^Bearer / : null } },
     ),
   ),
 );
@@ -232,25 +197,18 @@ const credentials: readonly HttpCase[] = (
 /** Requests that the push API rejects while it has no snapshot of the cluster "west". */
 export const pushRefusalCases: readonly HttpCase[] = [
   ...bodies,
-  ...leases,
-  ...instances,
+  ...queries,
   ...paths,
   ...credentials,
   row(
     "Tokens",
     "a basic credential",
-    [
-      "PUT",
-      "west/snapshot",
-      { token: null, body: text, headers: { authorization: `Basic ${btoa("west:west-token")}` } },
-    ],
-    { status: 401, refusal: { code: "TOKEN_REQUIRED" } },
+    ["PUT", "west/snapshot", { token: null, body: text, headers: BASIC }],
+    401,
+    "TOKEN_REQUIRED",
   ),
   ...[
     "..%2f..%2fsecret.txt",
-    "..%2ftls%2fself-signed.key",
-    "..%5c",
-    "%2e%2e%5c",
     "%252e%252e%252f",
     "%c0%ae%c0%ae%c0%af",
     "%ef%bc%8e%ef%bc%8e%ef%bc%8f",
@@ -258,19 +216,19 @@ export const pushRefusalCases: readonly HttpCase[] = [
     "west%2f..%2feast.eu",
     "west%0d%0aa:%20b",
     "WEST",
-    "west.",
     "west..eu",
     "%zz",
-    "CON",
     "__proto__",
-    "constructor",
     "precedence",
     "a".repeat(255),
   ].map((id) =>
-    row("Tokens", `a path for the cluster id ${id}`, ["PUT", `${id}/snapshot`, { body: text }], {
-      status: 403,
-      refusal: { code: "OTHER_CLUSTER" },
-    }),
+    row(
+      "Tokens",
+      `a path for the cluster id ${id}`,
+      ["PUT", `${id}/snapshot`, { body: text }],
+      403,
+      "OTHER_CLUSTER",
+    ),
   ),
 ];
 
@@ -292,8 +250,11 @@ export const pushLimitCases: readonly HttpCase[] = (
     ["a body without Content-Length that is too long after decompression", WEST, streamed(blown), GZIP],
   ] as const
 ).map(([title, { cluster, token }, content, headers]) =>
-  row("Limits", title, ["PUT", `${cluster}/snapshot`, { token, body: content, headers }], {
-    status: 413,
-    refusal: { code: "BODY_TOO_LARGE" },
-  }),
+  row(
+    "Limits",
+    title,
+    ["PUT", `${cluster}/snapshot`, { token, body: content, headers }],
+    413,
+    "BODY_TOO_LARGE",
+  ),
 );

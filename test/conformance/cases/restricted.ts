@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { encodeQuery } from "../../resolve/ask.ts";
 import type { Config } from "../host-under-test.ts";
-import type { CaseRequest, CaseResponse, HttpCase } from "../http-case.ts";
+import { type CaseRequest, type CaseResponse, type HttpCase, httpCase } from "../http-case.ts";
 import { WHO } from "../http-world.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -95,61 +95,36 @@ export const HOST_KIND: Kind = {
 const MESSAGE = "application/dns-message";
 const query = new Uint8Array(encodeQuery(WHO, "A"));
 const dns = `?dns=${Buffer.from(query).toString("base64url")}`;
-const JSON_QUESTION = `?name=${WHO}&type=A`;
 
-interface Asked {
-  readonly title: string;
-  readonly request: CaseRequest;
-  readonly answered: CaseResponse;
-}
-
-const answer = { answer: [`${WHO} 5 A 10.1.0.2`] };
 /** `*` is for public answers only. */
 const NO_ORIGIN = { "access-control-allow-origin": null };
 const PRIVATE = { "cache-control": /^private, max-age=/, vary: /\bauthorization\b/, ...NO_ORIGIN };
 
+const ANSWERED = { status: 200, dns: { answer: [`${WHO} 5 A 10.1.0.2`] }, headers: PRIVATE };
+const POST = { method: "POST", headers: { "content-type": MESSAGE }, body: query };
+
 /** Each kind of request, with its answer for one of the two clusters. */
-const ASKED: readonly Asked[] = [
-  {
-    title: "GET",
-    request: { path: `/dns-query${dns}` },
-    answered: { status: 200, dns: answer, headers: PRIVATE },
-  },
-  {
-    title: "POST",
-    request: { method: "POST", path: "/dns-query", headers: { "content-type": MESSAGE }, body: query },
-    answered: { status: 200, dns: answer, headers: PRIVATE },
-  },
-  {
-    title: "JSON",
-    request: { path: `/resolve${JSON_QUESTION}` },
-    answered: { status: 200, text: '"data":"10.1.0.2"}]', headers: PRIVATE },
-  },
-  {
-    title: "a view by path",
-    request: { path: `/clusters/cluster-a/dns-query${dns}` },
-    answered: { status: 200, dns: answer, headers: PRIVATE },
-  },
-  {
-    title: "a hidden view by path",
-    request: { path: `/clusters/cluster-b/dns-query${dns}` },
-    answered: { status: 404, headers: { "cache-control": "no-store", ...NO_ORIGIN } },
-  },
-  {
-    title: "a page",
-    request: { path: "/services" },
-    answered: { status: 200, text: "who.shop.svc", headers: { "cache-control": /^private/ } },
-  },
-  {
-    title: "POST of a page",
-    request: { method: "POST", path: "/services" },
-    answered: { status: 405, headers: { allow: "GET, HEAD" } },
-  },
-  {
-    title: "metrics, which need a rule that sees everything",
-    request: { path: "/metrics" },
-    answered: { status: 404 },
-  },
+const ASKED: readonly (readonly [title: string, request: CaseRequest, answered: CaseResponse])[] = [
+  ["GET", { path: `/dns-query${dns}` }, ANSWERED],
+  ["POST", { path: "/dns-query", ...POST }, ANSWERED],
+  [
+    "JSON",
+    { path: `/resolve?name=${WHO}&type=A` },
+    { status: 200, text: '"data":"10.1.0.2"}]', headers: PRIVATE },
+  ],
+  ["a view by path", { path: `/clusters/cluster-a/dns-query${dns}` }, ANSWERED],
+  [
+    "a hidden view by path",
+    { path: `/clusters/cluster-b/dns-query${dns}` },
+    { status: 404, headers: { "cache-control": "no-store", ...NO_ORIGIN } },
+  ],
+  [
+    "a page",
+    { path: "/services" },
+    { status: 200, text: "who.shop.svc", headers: { "cache-control": /^private/ } },
+  ],
+  ["POST of a page", { method: "POST", path: "/services" }, { status: 405, headers: { allow: "GET, HEAD" } }],
+  ["metrics, which need a rule that sees everything", { path: "/metrics" }, { status: 404 }],
 ];
 
 const REFUSED: CaseResponse = {
@@ -161,64 +136,56 @@ const REFUSED: CaseResponse = {
   },
 };
 
+const RULES = "docs/how-to/access.md, Rules";
+
 /** Every kind of credential in every kind of request: known, unknown, and missing. */
 export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
   const row = (
     title: string,
-    { request }: Asked,
+    request: CaseRequest,
     { headers, prefix = "" }: Shown,
     expected: CaseResponse,
-  ) => ({
-    section: "docs/how-to/access.md, Rules",
-    title,
-    ...request,
-    path: `${prefix}${request.path}`,
-    headers: { origin: "https://app.example", ...request.headers, ...headers },
-    expected,
-  });
-  return ASKED.flatMap((asked) => [
-    row(`${asked.title} with nothing`, asked, {}, REFUSED),
+  ) =>
+    httpCase(RULES, title, `${prefix}${request.path}`, expected, {
+      ...request,
+      headers: { origin: "https://app.example", ...request.headers, ...headers },
+    });
+  return ASKED.flatMap(([asked, request, answered]) => [
+    row(`${asked} with nothing`, request, {}, REFUSED),
     ...kinds.flatMap(({ title, known, unknown }) => [
-      row(`${asked.title} with ${title}`, asked, known, asked.answered),
-      ...unknown.map((shown, index) =>
-        row(
-          `${asked.title} with what is no ${title.replace(/^an? |^the /, "")} (${index + 1})`,
-          asked,
-          shown,
-          REFUSED,
-        ),
-      ),
+      row(`${asked} with ${title}`, request, known, answered),
+      ...unknown.map((shown, index) => {
+        const none = `no ${title.replace(/^an? |^the /, "")} (${index + 1})`;
+        return row(`${asked} with what is ${none}`, request, shown, REFUSED);
+      }),
     ]),
   ]);
 }
 
 /** Requests that need no credential. */
 export const openCases: readonly HttpCase[] = [
-  ...["/healthz", "/readyz"].map((path) => ({
-    section: "RFC 9110 section 15.5.6",
-    title: `POST ${path} is not allowed`,
-    method: "POST",
-    path,
-    expected: { status: 405, headers: { allow: "GET, HEAD" } },
-  })),
-  {
-    section: "docs/how-to/access.md, Rules",
-    title: "health needs no credential",
-    path: "/healthz",
-    expected: { status: 200, text: "ok" },
-  },
-  {
-    section: "docs/how-to/access.md, Rules",
-    title: "readiness has no counts without a credential",
-    path: "/readyz",
-    expected: { status: 200, text: "ready\n" },
-  },
-  {
-    section: "Fetch standard, section 4.8",
-    title: "a preflight needs no credential, and allows no origin to read restricted answers",
-    method: "OPTIONS",
-    path: "/clusters/cluster-b/dns-query",
-    headers: { origin: "https://app.example", "access-control-request-method": "GET" },
-    expected: { status: 204, headers: { ...NO_ORIGIN, "access-control-allow-headers": null } },
-  },
+  ...["/healthz", "/readyz"].map((path) =>
+    httpCase(
+      "RFC 9110 section 15.5.6",
+      `POST ${path} is not allowed`,
+      path,
+      { status: 405, headers: { allow: "GET, HEAD" } },
+      { method: "POST" },
+    ),
+  ),
+  httpCase(RULES, "health needs no credential", "/healthz", { status: 200, text: "ok" }),
+  httpCase(RULES, "readiness has no counts without a credential", "/readyz", {
+    status: 200,
+    text: "ready\n",
+  }),
+  httpCase(
+    "Fetch standard, section 4.8",
+    "a preflight needs no credential, and allows no origin to read restricted answers",
+    "/clusters/cluster-b/dns-query",
+    { status: 204, headers: { ...NO_ORIGIN, "access-control-allow-headers": null } },
+    {
+      method: "OPTIONS",
+      headers: { origin: "https://app.example", "access-control-request-method": "GET" },
+    },
+  ),
 ];

@@ -1,6 +1,6 @@
 import type { ClusterSnapshot, ExportedService } from "../../../src/snapshot/schema.ts";
 import { day, endpoints, exported, imported, port, snapshot } from "../../merge/fixtures.ts";
-import type { DnsCase, DnsTable } from "../dns-case.ts";
+import { absent, answers, type DnsCase, type DnsTable } from "../dns-case.ts";
 import { federations } from "./federation.ts";
 
 const Z = "clusterset.local";
@@ -22,9 +22,7 @@ const at = (address: string, clusters?: string[], parts: Partial<ExportedService
     ...parts,
   });
 
-/**
- * baz exports the ledger to qux alone; foo and baz export the books, foo to all, baz, which is older, to qux.
- */
+/** baz exports the ledger to qux alone; foo exports the books to all, and baz, the older one, to qux. */
 const snapshots = [
   cluster("foo", { "pay/books": at("10.70.1.1") }),
   cluster("bar", {}),
@@ -44,38 +42,21 @@ const snapshots = [
 ];
 
 const name = (service: string) => `${service}.pay.svc.${Z}`;
-const answers = (section: string, view: string | null, service: string, ...addresses: string[]): DnsCase => ({
-  section,
-  view,
-  ask: [name(service), "A"],
-  answer: addresses.map((address) => `${name(service)} 5 A ${address}`),
-});
-const absent = (section: string, view: string | null, asked: string, type = "A"): DnsCase => ({
-  section,
-  view,
-  ask: [asked, type],
-  rcode: "NXDOMAIN",
-});
+const resolved = (section: string, view: string | null, service: string, ...addresses: string[]) =>
+  answers(section, name(service), "A", addresses, { view });
+const missing = (section: string, view: string | null, asked: string, type = "A") =>
+  absent(section, asked, type, { view });
 const reverse = (address: string) => `${address.split(".").reverse().join(".")}.in-addr.arpa`;
-const target = (view: string | null, address: string, of: string): DnsCase => ({
-  section: "an address has its reverse name where its name is",
-  view,
-  ask: [reverse(address), "PTR"],
-  answer: [`${reverse(address)} 5 PTR ${of}`],
-});
+const target = (view: string | null, address: string, of: string) =>
+  answers("an address has its reverse name where its name is", reverse(address), "PTR", [of], { view });
 const nameless = (view: string | null, address: string): DnsCase => ({
   section: "an address has no reverse name where its name is not",
   view,
   ask: [reverse(address), "PTR"],
   rcode: "REFUSED",
 });
-
-const federated = (section: string, view: string | null, zone: string): DnsCase => ({
-  section,
-  view,
-  ask: [`lb.pay.${FEDERATION}.${zone}`, "A"],
-  answer: [`lb.pay.${FEDERATION}.${zone} 5 A 192.0.2.70`],
-});
+const federated = (section: string, view: string | null, zone: string) =>
+  answers(section, `lb.pay.${FEDERATION}.${zone}`, "A", ["192.0.2.70"], { view });
 
 const reached = "a cluster resolves what is exported to it";
 const kept = "a cluster resolves no service that is not exported to it";
@@ -84,19 +65,19 @@ const combined = "a cluster's service combines the exports that reach it";
 const outside = "clients outside are in no cluster, and see every export";
 
 const cases: readonly DnsCase[] = [
-  answers(reached, "qux", "ledger", "10.70.3.1"),
-  answers(own, "baz", "ledger", "10.70.3.1"),
-  absent(kept, "foo", name("ledger")),
-  absent(kept, "bar", name("ledger")),
-  absent(kept, "bar", `_http._tcp.${name("ledger")}`, "SRV"),
-  answers(outside, null, "ledger", "10.70.3.1"),
-  answers("an export that names nobody else is its own cluster's", "baz", "own", "10.70.3.4"),
-  absent(kept, "qux", name("own")),
+  resolved(reached, "qux", "ledger", "10.70.3.1"),
+  resolved(own, "baz", "ledger", "10.70.3.1"),
+  missing(kept, "foo", name("ledger")),
+  missing(kept, "bar", name("ledger")),
+  missing(kept, "bar", `_http._tcp.${name("ledger")}`, "SRV"),
+  resolved(outside, null, "ledger", "10.70.3.1"),
+  resolved("an export that names nobody else is its own cluster's", "baz", "own", "10.70.3.4"),
+  missing(kept, "qux", name("own")),
 
-  answers(combined, "foo", "books", "10.70.1.1"),
-  answers(combined, "bar", "books", "10.70.1.1"),
-  answers(combined, "qux", "books", "10.70.1.1", "10.70.3.2"),
-  answers(combined, "baz", "books", "10.70.1.1", "10.70.3.2"),
+  resolved(combined, "foo", "books", "10.70.1.1"),
+  resolved(combined, "bar", "books", "10.70.1.1"),
+  resolved(combined, "qux", "books", "10.70.1.1", "10.70.3.2"),
+  resolved(combined, "baz", "books", "10.70.1.1", "10.70.3.2"),
   {
     section: "conflicts are resolved among the exports that reach a cluster",
     view: "bar",
@@ -105,22 +86,22 @@ const cases: readonly DnsCase[] = [
     additional: [`${name("books")} 5 A 10.70.1.1`],
   },
   // Endpoints of a headless service
-  answers(reached, "qux", "pods", "10.70.3.3"),
-  absent(kept, "foo", name("pods")),
-  absent(kept, "foo", `pod.baz.${name("pods")}`),
+  resolved(reached, "qux", "pods", "10.70.3.3"),
+  missing(kept, "foo", name("pods")),
+  missing(kept, "foo", `pod.baz.${name("pods")}`),
   target("qux", "10.70.3.3", `pod.baz.${name("pods")}`),
   target(null, "10.70.3.3", `pod.baz.${name("pods")}`),
   nameless("foo", "10.70.3.3"),
   // Addresses of ServiceImports
-  answers(reached, "qux", "ips", "10.71.4.5"),
-  answers(own, "baz", "ips", "10.71.3.5"),
-  absent("ServiceImports of others rest on exports that do not reach a cluster", "foo", name("ips")),
+  resolved(reached, "qux", "ips", "10.71.4.5"),
+  resolved(own, "baz", "ips", "10.71.3.5"),
+  missing("ServiceImports of others rest on exports that do not reach a cluster", "foo", name("ips")),
   nameless("foo", "10.71.3.5"),
   // Federations
   federated(reached, "qux", "federation"),
   federated(own, "baz", "federation"),
   federated(outside, null, "federation.example.com"),
-  { ...absent(kept, "foo", `lb.pay.${FEDERATION}.federation`), authority: [soaOf("federation", 3)] },
+  { ...missing(kept, "foo", `lb.pay.${FEDERATION}.federation`), authority: [soaOf("federation", 3)] },
   { section: "a namespace is no secret: its name exists", view: "foo", ask: [`pay.svc.${Z}`, "A"] },
 ];
 

@@ -10,11 +10,7 @@ export interface SocketClient {
   close(): Promise<void>;
 }
 
-/**
- * Connects to a server, by HTTP/2 where it offers that.
- * @param url its origin
- * @param ca the certificate in PEM that it is trusted by
- */
+/** Connects to a server by its origin, by HTTP/2 where it offers that, trusting a certificate in PEM. */
 export function connectTo(url: string, ca?: string, { allowH2 = true } = {}): SocketClient {
   const connect = {
     timeout: DEADLINE,

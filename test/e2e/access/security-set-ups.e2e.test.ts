@@ -128,10 +128,7 @@ describe.each([["public-lab"], ["company"], ["zero-trust"]] as const)("%s", (nam
   });
 });
 
-/**
- * CoreDNS that forwards as the documentation says, once it answers the name of the shop with `rcode`; how to
- * ask it.
- */
+/** CoreDNS that forwards as documented, once it answers the name of the shop with `rcode`; how to ask it. */
 async function startCoreDns(place: Place, corefile: string, token: string, rcode: string) {
   const port = await freePort();
   const name = `coredns-${port}`;

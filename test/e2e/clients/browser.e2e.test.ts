@@ -34,12 +34,4 @@ describe("Chromium with the managed policy of /setup, and no other resolver", ()
     expect(document).not.toContain(TEXT);
     expect(world.page.asked.filter(({ host }) => host.startsWith(LOCAL_NAME))).toEqual([]);
   });
-
-  test("a look-up needs no script", async () => {
-    const path = `/?name=${NAME}&type=A`;
-    const shown = "The name exists: 1 record.";
-    expect(await openInChromium(`${world.gateway.url}${path}`, settings)).toContain(shown);
-    const { text } = await world.gateway.http(path);
-    expect(text.split("<script")[0]).toContain(shown);
-  });
 });

@@ -10,7 +10,6 @@ import { withPrivateFiles } from "./private-files.ts";
 /** A browser's start: what the machine's `/etc` has for it, and the certificate that it trusts. */
 export interface BrowserSettings {
   readonly etc: Readonly<Record<string, string>>;
-  /** A file in PEM. */
   readonly certificateFile: string;
   /** In NSS's notation: `C,,` for an authority, `P,,` for a server's own. */
   readonly trust: "C,," | "P,,";

@@ -48,12 +48,6 @@ describe("the lines of /setup, pasted into a shell", () => {
     expect(JSON.parse(await shell(json!))).toMatchObject({ Status: 0, Answer: [{ data: "127.0.0.1" }] });
   });
 
-  test("curl does not find the page without --doh-url", async () => {
-    await expect(shell(`curl -sS --max-time 10 'http://${NAME}:${world.page.port}/'`)).rejects.toThrow(
-      /resolve/i,
-    );
-  });
-
   test("dig and kdig query by POST and by GET", async () => {
     const lines = await linesOf("dig/dig.sh");
     expect(lines.map((line) => line.split(" @")[0])).toEqual([

@@ -67,26 +67,11 @@ describe("dig", () => {
   });
 
   test("keeps a TCP connection for several queries, and gets its idle timeout (RFC 7828)", async () => {
-    const text = await dig(
-      "+tcp",
-      "+keepopen",
-      "+keepalive",
-      WEB,
-      "A",
-      DB,
-      "A",
-      "+tcp",
-      "+keepopen",
-      BIG,
-      "A",
-    );
+    const kept = ["+tcp", "+keepopen"];
+    const text = await dig(...kept, "+keepalive", WEB, "A", DB, "A", ...kept, BIG, "A");
     expect(records(text)).toHaveLength(2 + 4 + BIG_SIZE);
     expect(text).toMatch(/TCP KEEPALIVE: 30\.0 secs/);
     expect([...text.matchAll(/SERVER: .*\(TCP\)/g)]).toHaveLength(3);
-  });
-
-  test("gets BADVERS for another version of EDNS (RFC 6891 section 6.1.3)", async () => {
-    expect(await dig("+edns=1", "+noednsnegotiation", WEB, "A")).toMatch(/status: BADVERS/);
   });
 
   test("resolves over TLS", async () => {
@@ -111,11 +96,5 @@ describe("kdig", () => {
     const secure = await overTls("+tls-hostname=localhost", "+keepopen", ...questions);
     for (const text of [overTcp, secure]) expect(records(text)).toHaveLength(20 * 6);
     expect([...secure.matchAll(/TLS session/g)]).toHaveLength(40);
-  });
-
-  test("uses TCP for answers that do not fit", async () => {
-    const text = await kdig("-p", String(listening.dnsPort), BIG, "A");
-    expect(text).toMatch(/TC\b|truncated|\(TCP\)/);
-    expect(records(text)).toHaveLength(BIG_SIZE);
   });
 });

@@ -5,11 +5,9 @@ import { runProgram } from "../harness/cli.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { ensureTool } from "../servers/tools/tools.ts";
 
+const at = (name: string) => join(import.meta.dirname, name);
 const MIB = 1024 * 1024;
-/**
- * A query that is too long, a push without a token, a page, and nothing at all: answered before their bodies
- * were sent.
- */
+/** Requests that are answered before their bodies were sent. */
 const EARLY: readonly (readonly [string, string, number])[] = [
   ["POST", "/dns-query", 413],
   ["PUT", "/api/v1/clusters/cluster-a/snapshot", 401],
@@ -30,22 +28,16 @@ const statuses = EARLY.map(([, , status]) => status);
 const printed = (text: string) => text.trim().split("\n").map(Number);
 
 describe.each([3 * MIB, 20 * MIB])("a body of %i bytes that is answered early", (length) => {
-  test.each(["HTTP_1_1", "HTTP_2"])("Java's HttpClient sees the answer: %s", async (version) => {
-    const source = join(import.meta.dirname, "EarlyAnswers.java");
-    const { stdout, stderr } = await runProgram("java", [
-      source,
-      gateway.caFile,
-      version,
-      String(length),
-      ...requests(),
-    ]);
-    expect([printed(stdout), stderr]).toEqual([statuses, ""]);
-  });
-
-  test.each(["1", "2"])("httpx sees the answer: HTTP/%s", async (version) => {
-    const program = join(import.meta.dirname, "early_answers.py");
-    const args = [`PYTHONPATH=${dnspython}`, "python3", program, gateway.caFile, version, String(length)];
-    const { stdout, stderr } = await runProgram("env", [...args, ...requests()]);
+  test.each([
+    ["Java's HttpClient", "HTTP_1_1"],
+    ["Java's HttpClient", "HTTP_2"],
+    ["httpx", "1"],
+    ["httpx", "2"],
+  ])("%s sees the answer: %s", async (client, version) => {
+    const python = ["env", `PYTHONPATH=${dnspython}`, "python3", at("early_answers.py")];
+    const line = client === "httpx" ? python : ["java", at("EarlyAnswers.java")];
+    const [command, ...args] = [...line, gateway.caFile, version, String(length), ...requests()];
+    const { stdout, stderr } = await runProgram(command!, args);
     expect([printed(stdout), stderr]).toEqual([statuses, ""]);
   });
 });

@@ -3,33 +3,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
 import { exported, imported, snapshot } from "../../merge/fixtures.ts";
-import { type GatewayProcess, startGateway } from "../harness/processes.ts";
+import { startGateway } from "../harness/processes.ts";
 
 export const ALIAS = "clusterset.test";
-/** The name of the page. */
 export const NAME = `web.shop.svc.${ALIAS}`;
-/** The text of the page. */
 export const TEXT = "a page of the clusterset";
 
-/** A web server on 127.0.0.1 with one page. */
-interface WebPage {
-  readonly port: number;
-  /** The Host fields of its requests, and the other parts. */
-  readonly asked: { readonly host: string; readonly userAgent: string }[];
-  stop(): Promise<void>;
-}
-
 /** A gateway with one service, `web` in `shop`, whose address is that of a web page on this machine. */
-export interface GatewayOfAPage {
-  readonly gateway: GatewayProcess;
-  readonly page: WebPage;
-  /** The text of a file behind `/setup`, for the alias zone. */
-  setupFile(path: string): Promise<string>;
-  stop(): Promise<void>;
-}
+export type GatewayOfAPage = Awaited<ReturnType<typeof startGatewayOfAPage>>;
 
 /** @param signed whether the gateway's certificate is that of an authority, or self-signed */
-export async function startGatewayOfAPage(signed: boolean): Promise<GatewayOfAPage> {
+export async function startGatewayOfAPage(signed: boolean) {
   const page = await startWebPage();
   const certificate = signed ? await makeSigned() : undefined;
   const gateway = await startGateway({
@@ -49,7 +33,8 @@ export async function startGatewayOfAPage(signed: boolean): Promise<GatewayOfAPa
   return {
     gateway,
     page,
-    async setupFile(path) {
+    /** The text of a file behind `/setup`, for the alias zone. */
+    async setupFile(path: string) {
       const { status, text } = await gateway.http(`/setup/${path}?zone=${ALIAS}`);
       if (status !== 200) throw new Error(`${path}: ${status} ${text}`);
       return text;
@@ -66,8 +51,9 @@ async function makeSigned() {
   return { ...(await makeServer(authority, ["localhost"], ["127.0.0.1"])), ca: authority.cert };
 }
 
-async function startWebPage(): Promise<WebPage> {
-  const asked: WebPage["asked"] = [];
+/** A web server on 127.0.0.1 with one page, and who asked for it. */
+async function startWebPage() {
+  const asked: { readonly host: string; readonly userAgent: string }[] = [];
   const server = createServer(({ headers }, response) => {
     asked.push({ host: headers.host ?? "", userAgent: headers["user-agent"] ?? "" });
     response.setHeader("content-type", "text/html; charset=utf-8");

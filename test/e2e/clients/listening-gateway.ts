@@ -1,26 +1,14 @@
 import { endpoints, exported, imported, port, snapshot } from "../../merge/fixtures.ts";
-import { type GatewayProcess, startGateway } from "../harness/processes.ts";
+import { startGateway } from "../harness/processes.ts";
 import { freePort } from "../servers/ports.ts";
 
-/**
- * A gateway that answers plain DNS and DNS over TLS on loopback, with `shop/web`, `shop/db` and `shop/big` of
- * two clusters.
- */
-export interface ListeningGateway {
-  readonly gateway: GatewayProcess;
-  /** UDP and TCP, on 127.0.0.1. */
-  readonly dnsPort: number;
-  /** The same as `cluster-a` sees it. */
-  readonly viewPort: number;
-  readonly dotPort: number;
-  /** Pushes both clusters; `shop/web` has these clusterset IPs in cluster-a, and one of cluster-b. */
-  push(webAddresses?: readonly string[]): Promise<void>;
-}
+/** A gateway with plain DNS and DNS over TLS, and `shop/web`, `shop/db` and `shop/big` of two clusters. */
+export type ListeningGateway = Awaited<ReturnType<typeof startListeningGateway>>;
 
 /** The zone that docs/how-to/plain-dns.md forwards; unlike `clusterset.local` all programs let it through. */
 export const ZONE = "clusterset.example.org";
 export const WEB = `web.shop.svc.${ZONE}`;
-/** Its addresses outside, before they are pushed anew. */
+/** Its addresses outside. */
 export const WEB_ADDRESSES = ["10.96.1.10", "10.96.2.10"];
 export const DB = `db.shop.svc.${ZONE}`;
 export const BIG = `big.shop.svc.${ZONE}`;
@@ -32,11 +20,7 @@ export const DESIGNATED = "dns.example.org";
 const CLUSTERS = ["cluster-a", "cluster-b"];
 const WEB_PORTS = [port("https", 443)];
 
-/**
- * Starts it and pushes.
- * @param more further settings of its listeners; `config`: of the rest; `env`: of its process; without `tls`
- * there is no DNS over TLS
- */
+/** Starts it and pushes. @param more further settings; without `tls` there is no DNS over TLS */
 export async function startListeningGateway(
   more: {
     readonly dns?: object;
@@ -46,7 +30,7 @@ export async function startListeningGateway(
     readonly config?: Record<string, unknown>;
     readonly env?: Record<string, string>;
   } = {},
-): Promise<ListeningGateway> {
+) {
   const [dnsPort, viewPort, dotPort] = [await freePort(), await freePort(), await freePort()];
   const gateway = await startGateway({
     clusters: CLUSTERS,
@@ -69,18 +53,15 @@ export async function startListeningGateway(
       ...more.config,
     },
   });
-  const push = async (webAddresses: readonly string[] = ["10.96.1.10", "fd00:96::10"]) => {
-    for (const one of snapshots(webAddresses)) {
-      const { status, text } = await gateway.push(one);
-      if (status !== 200) throw new Error(`${status} ${text}`);
-    }
-  };
-  await push();
-  return { gateway, dnsPort, viewPort, dotPort, push };
+  for (const one of snapshots()) {
+    const { status, text } = await gateway.push(one);
+    if (status !== 200) throw new Error(`${status} ${text}`);
+  }
+  // The view is that of cluster-a.
+  return { gateway, dnsPort, viewPort, dotPort };
 }
 
-/** What both clusters push. */
-export function snapshots(webAddresses: readonly string[]) {
+export function snapshots() {
   const many = Array.from({ length: BIG_SIZE }, (_, index) => ({
     address: `10.3.${index >> 8}.${index & 255}`,
   }));
@@ -100,7 +81,7 @@ export function snapshots(webAddresses: readonly string[]) {
         "shop/db": db("1"),
         "shop/big": exported({ headless: true, endpoints: endpoints(...many) }),
       },
-      imports: { "shop/web": imported({ ips: [...webAddresses], ports: WEB_PORTS }) },
+      imports: { "shop/web": imported({ ips: ["10.96.1.10", "fd00:96::10"], ports: WEB_PORTS }) },
     }),
     snapshot("cluster-b", {
       exports: { "shop/db": db("2") },

@@ -90,7 +90,6 @@ async function onPage(
   }
 }
 
-/** What axe runs. */
 const RULES = {
   light: {},
   dark: { runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } },
@@ -116,17 +115,28 @@ describe("in light and dark, 320 and 1280 px wide, has no violation that axe fin
   });
 });
 
-describe("copying a name", () => {
-  test("puts the very name into the clipboard, and says so", async () => {
+describe("copying", () => {
+  const permissions = { permissions: ["clipboard-read", "clipboard-write"] };
+
+  test.each([
+    ["a name", "/services/shop/web", `code[data-copy]:text-is("${WEB}")`],
+    ["a file on /setup", "/setup", "pre[data-copy]"],
+  ])("puts %s as it is into the clipboard, and says so", async (_, path, copied) => {
     await onPage(
-      "/services/shop/web",
+      path,
       async (page) => {
-        const button = page.getByRole("button", { name: `Copy ${WEB}`, exact: true });
-        await button.click();
+        await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+        const element = page.locator(copied).first();
+        const text = (await element.textContent())!;
+        const name = (await element.getAttribute("data-copy")) || text;
+        await page
+          .getByRole("button", { name: `Copy ${name}`, exact: true })
+          .first()
+          .click();
         await page.getByRole("status").filter({ hasText: "Copied" }).waitFor({ state: "attached" });
-        expect(await page.evaluate("navigator.clipboard.readText()")).toBe(WEB);
+        expect(await page.evaluate("navigator.clipboard.readText()")).toBe(text);
       },
-      { permissions: ["clipboard-read", "clipboard-write"] },
+      permissions,
     );
   });
 
@@ -263,24 +273,6 @@ test("without scripts a page is complete, and has no button that does nothing", 
   );
 });
 
-test("without scripts the first page is a table of services by cluster", async () => {
-  await onPage(
-    "/",
-    async (page) => {
-      const table = page.getByRole("table");
-      expect(await table.getByRole("columnheader").allInnerTexts()).toEqual([
-        "Service",
-        expect.stringMatching(/^cluster-a\s+live, /),
-        expect.stringMatching(/^cluster-b\s+live, /),
-      ]);
-      expect((await table.getByRole("row", { name: WEB }).getByRole("cell").allInnerTexts()).join()).toBe(
-        "exports imports,exports imports",
-      );
-    },
-    { javaScriptEnabled: false },
-  );
-});
-
 test("the keyboard alone looks a name up, with completion, and comes from the answer to the grid", async () => {
   await onPage("/", async (page) => {
     expect(await page.evaluate("document.activeElement.id")).toBe("name");
@@ -301,22 +293,4 @@ test("the keyboard alone looks a name up, with completion, and comes from the an
     await page.keyboard.press("Enter");
     await page.waitForURL("**/services/shop/web");
   });
-});
-
-test("a file on /setup is copied whole", async () => {
-  await onPage(
-    "/setup",
-    async (page) => {
-      await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
-      const file = page.locator("pre[data-copy]").first();
-      const name = (await file.getAttribute("data-copy"))!;
-      await page
-        .getByRole("button", { name: `Copy ${name}`, exact: true })
-        .first()
-        .click();
-      await page.getByRole("status").filter({ hasText: "Copied" }).waitFor({ state: "attached" });
-      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await file.textContent());
-    },
-    { permissions: ["clipboard-read", "clipboard-write"] },
-  );
 });

@@ -1,25 +1,19 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** A program to which some files in `/etc` are others than to the rest of the machine. */
-export interface PrivateProgram {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** A folder for the files. */
-  readonly folder: string;
-  /** Files below `/etc`, by their path there. They need not exist outside. */
-  readonly etc: Readonly<Record<string, string>>;
-}
-
-/**
- * The command line of a program in namespaces of its own: what configures a whole machine, such as managed
- * policies, is there for this program alone, and gone with it. Its processes end when this command does,
- * however that happens.
- */
-export function withPrivateFiles({ command, args, folder, etc }: PrivateProgram): {
+/** A command line in namespaces of its own, which see these files in `/etc` and end with the command. */
+export function withPrivateFiles({
+  command,
+  args,
+  folder,
+  etc,
+}: {
   command: string;
-  args: string[];
-} {
+  args: readonly string[];
+  folder: string;
+  /** Files below `/etc`, by their path there. They need not exist outside. */
+  etc: Readonly<Record<string, string>>;
+}) {
   const etcFolder = join(folder, "etc");
   for (const [path, text] of Object.entries(etc)) {
     const file = join(etcFolder, path);

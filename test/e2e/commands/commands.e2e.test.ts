@@ -9,6 +9,7 @@ import { eventualAnswer, eventually } from "../harness/answers.ts";
 import { cliPath, runCli } from "../harness/cli.ts";
 import { MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, startGateway, startSync } from "../harness/processes.ts";
+import { writeKubeconfig } from "../servers/kubernetes/kubeconfig.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { exported } from "./exported.ts";
 
@@ -29,8 +30,8 @@ describe("long-running commands", () => {
     const options = { manifests: manifestFolder("10.1.0.1"), clusterId: "east" };
     const running = startSync({ ...options, gateways: [gateway] });
     const lost = startSync({ ...options, gateways: [{ ...gateway, url: nobody }] });
-    const kubeconfig = join(temporaryFolder("kubeconfig"), "config");
-    writeFileSync(kubeconfig, JSON.stringify(kubeconfigFor(nobody)));
+    const access = { url: nobody, caPath: gateway.caFile, token: "none" };
+    const kubeconfig = writeKubeconfig(temporaryFolder("kubeconfig"), access);
     const blind = startSync({ kubeconfig, clusterId: "east", gateways: [gateway] });
     await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1"]);
     for (const { log } of [lost, blind]) await eventually(log).toContain("ECONNREFUSED");
@@ -47,8 +48,7 @@ describe("long-running commands", () => {
 
   test("wait ends with 0 when a cluster has pushed, and with 1 and the reason when its time is up", async () => {
     const gateway = await startGateway({ clusters: ["east"] });
-    const file = join(temporaryFolder("ca"), "ca.crt");
-    writeFileSync(file, gateway.ca);
+    const file = gateway.caFile;
     const wait = (...args: string[]) => runCli(["wait", "--server", gateway.url, "--ca-file", file, ...args]);
     const early = await wait("--timeout", "1", "db.shop");
     expect([early.code, early.stderr]).toEqual([
@@ -76,24 +76,18 @@ describe("long-running commands", () => {
     const manifests = manifestFolder("10.1.0.1");
     const worker = startSync({ manifests, clusterId: "east", gateways: [gateway] });
     await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1"]);
-    const commands = [
-      watch(gateway, "query", "shop/db"),
-      watch(gateway, "explain", "shop/db"),
-      watch(gateway, "status"),
-    ];
-    const [query, explain, status] = commands.map(
-      ({ printed }) =>
-        () =>
-          printed.out,
-    ) as [Text, Text, Text];
-    await eventually(query).toContain("10.1.0.1");
-    await eventually(explain).toContain('"code":"ANSWERED"');
-    await eventually(status).toContain('"live":true');
+    const query = watch(gateway, "query", "shop/db");
+    const explain = watch(gateway, "explain", "shop/db");
+    const status = watch(gateway, "status");
+    const commands = [query, explain, status];
+    await eventually(() => query.printed.out).toContain("10.1.0.1");
+    await eventually(() => explain.printed.out).toContain('"code":"ANSWERED"');
+    await eventually(() => status.printed.out).toContain('"live":true');
     await gateway.stop();
     for (const { printed } of commands) await eventually(() => printed.err).toContain("cannot be reached");
     manifestFolder("10.1.0.2", manifests);
     await gateway.restart();
-    for (const text of [query, explain]) await eventually(text).toContain("10.1.0.2");
+    for (const { printed } of [query, explain]) await eventually(() => printed.out).toContain("10.1.0.2");
     for (const { printed, interrupt } of commands) {
       expect(await interrupt()).toBe(0);
       expect(printed.err.match(/cannot be reached/g)).toHaveLength(1);
@@ -126,8 +120,6 @@ describe("long-running commands", () => {
   });
 });
 
-type Text = () => string;
-
 /** A command that watches a gateway, and what it has printed. */
 function watch({ url, caFile }: GatewayProcess, ...args: string[]) {
   const command = [cliPath, ...args, "-w", "-o", "json", "--server", url, "--ca-file", caFile];
@@ -145,15 +137,4 @@ function watch({ url, caFile }: GatewayProcess, ...args: string[]) {
     return (await once(child, "close"))[0];
   };
   return { printed, interrupt };
-}
-
-function kubeconfigFor(server: string): object {
-  return {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "lost", cluster: { server } }],
-    users: [{ name: "lost", user: { token: "none" } }],
-    contexts: [{ name: "lost", context: { cluster: "lost", user: "lost" } }],
-    "current-context": "lost",
-  };
 }

@@ -9,14 +9,8 @@ import { waitFor } from "../servers/wait.ts";
 
 const PROMPT = "READY> ";
 
-interface Shell {
-  readonly name: string;
-  readonly command: string;
-  /** The files of its home folder: those that docs/reference/command-line.md names, and a prompt. */
-  readonly home: Readonly<Record<string, string>>;
-}
-
-const shells: readonly Shell[] = [
+/** The files of their homes are those that docs/reference/command-line.md names, and a prompt. */
+const shells = [
   {
     name: "bash",
     command: "bash --rcfile .bashrc -i",
@@ -46,11 +40,11 @@ function fish_prompt; echo -n '${PROMPT}'; end\n`,
   },
 ];
 
-/**
- * Types lines into a shell with a terminal of its own, and returns the arguments of the command that each
- * line ran.
- */
-async function typed({ command, home }: Shell, lines: readonly string[]): Promise<string[]> {
+/** Types lines into a shell with a terminal; returns the arguments of the command that each line ran. */
+async function typed(
+  { command, home }: (typeof shells)[number],
+  lines: readonly string[],
+): Promise<string[]> {
   const folder = temporaryFolder("shell");
   for (const [path, text] of Object.entries(home)) {
     mkdirSync(join(folder, path, ".."), { recursive: true });

@@ -91,29 +91,4 @@ describe("examples/, applied to two API servers", () => {
       expect(found).toEqual(expected);
     },
   );
-
-  test("they show conflicts, a finding, dual stack, and the same pod name in both clusters", async () => {
-    const status = await gateway.clusterStatus<{ conflicts: object[]; findings: object[] }>("cluster-b");
-    expect(status.conflicts).toContainEqual(
-      expect.objectContaining({
-        name: "api",
-        property: "sessionAffinity",
-        winner: "cluster-a",
-        disagree: ["cluster-b"],
-      }),
-    );
-    expect(status.findings).toContainEqual(
-      expect.objectContaining({ name: "partner", reason: "InvalidServiceType" }),
-    );
-    const cache = "cache-0.cluster-a.cache.shop.svc.clusterset.local";
-    expect(await gateway.lookup(cache, "A")).toMatchObject({ values: ["10.1.0.40"] });
-    expect(await gateway.lookup(cache, "AAAA")).toMatchObject({ values: ["fd00:1::40"] });
-    for (const [cluster, address] of [
-      ["cluster-a", "10.1.0.20"],
-      ["cluster-b", "10.2.0.20"],
-    ])
-      expect(await gateway.lookup(`db-0.${cluster}.db.shop.svc.clusterset.local`, "A")).toMatchObject({
-        values: [address],
-      });
-  });
 });

@@ -13,12 +13,9 @@ describe("export", () => {
   test("another name server loads the zone file and answers all its records", async () => {
     const { code, stdout } = await runCli([
       "export",
-      "--federation",
-      "prod",
-      "--domain",
-      "federation.example.com",
-      "--name-server",
-      "ns1.example.com",
+      "--federation=prod",
+      "--domain=federation.example.com",
+      "--name-server=ns1.example.com",
       ...examples,
     ]);
     expect(code).toBe(0);

@@ -7,17 +7,12 @@ import {
 } from "../servers/kubernetes/objects.ts";
 
 /** An endpoint of an EndpointSlice: an address, or the fields that differ from a ready endpoint. */
-export type EndpointSpec =
-  | string
-  | { address: string; hostname?: string; ready?: boolean; terminating?: boolean };
+export type EndpointSpec = string | { address: string; hostname?: string; ready?: boolean };
 
-/** What may vary between exported services. */
 export interface ExportOptions {
-  /** `clusterIP: None`. */
   headless?: boolean;
   /** One port, `port` of the Service and `targetPort` of the slices; http 80 and 8080 by default. */
   port?: { name: string; port: number; targetPort?: number };
-  /** Further fields of the Service's spec. */
   spec?: object;
   /** Endpoints by address family; what has a colon goes into the IPv6 slice. */
   endpoints: EndpointSpec[];
@@ -28,7 +23,6 @@ export function exported(namespace: string, name: string, options: ExportOptions
   return [...unexported(namespace, name, options), serviceExport(namespace, name)];
 }
 
-/** The same without the ServiceExport. */
 export function unexported(namespace: string, name: string, options: ExportOptions): KubeObject[] {
   const { headless = false, port = { name: "http", port: 80, targetPort: 8080 }, spec = {} } = options;
   const { name: portName, port: number, targetPort = number } = port;
@@ -54,10 +48,10 @@ export function slices(namespace: string, name: string, options: ExportOptions):
       {
         addressType,
         ports,
-        endpoints: members.map(({ address, hostname, ready = true, terminating }) => ({
+        endpoints: members.map(({ address, hostname, ready = true }) => ({
           addresses: [address],
           ...(hostname !== undefined && { hostname }),
-          conditions: { ready, ...(terminating !== undefined && { terminating }) },
+          conditions: { ready },
         })),
       },
       `${name}-${addressType.toLowerCase()}`,

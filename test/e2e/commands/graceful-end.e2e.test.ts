@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { type ClientHttp2Stream, connect } from "node:http2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   type ListeningGateway,
@@ -21,18 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => listening?.gateway.stop());
 
-interface Connection {
-  readonly session: ClientHttp2Session;
-  readonly halves: readonly ClientHttp2Stream[];
-  /** The addresses in each answer. */
-  readonly answers: Promise<string[]>[];
-  /** The last streams that the gateway named. */
-  readonly lastStreams: number[];
-}
-
-function open(): Connection {
+function open() {
   const { url, ca } = listening.gateway;
   const session = connect(url, { ca });
+  /** The last streams that the gateway named. */
   const lastStreams: number[] = [];
   session.on("error", () => {});
   session.on("goaway", (_, lastStream) => lastStreams.push(lastStream!));
@@ -60,7 +52,7 @@ function addressesOf(stream: ClientHttp2Stream): Promise<string[]> {
 }
 
 /** Asks one query after the other until the client knows that the gateway ends. */
-async function askOn({ session, answers, lastStreams }: Connection): Promise<void> {
+async function askOn({ session, answers, lastStreams }: ReturnType<typeof open>): Promise<void> {
   while (lastStreams.length === 0) {
     const answer = addressesOf(session.request({ ":path": PATH }));
     answers.push(answer);

@@ -27,9 +27,7 @@ const SYNC = "clusterset-doh-sync@.service";
 const textOf = (unit: string) => readFileSync(join(units, unit), "utf8");
 
 describe("the systemd units", () => {
-  /**
-   * What `systemd-analyze verify` says of the units, on a machine with the command and systemd's own units.
-   */
+  /** What `systemd-analyze verify` says of the units, on a machine with the command and systemd's units. */
   async function verify(change: (text: string) => string): Promise<{ code: number | null; stderr: string }> {
     const root = temporaryFolder("systemd");
     const own = join(root, "etc/systemd/system");
@@ -73,34 +71,23 @@ describe("the systemd units", () => {
   });
 });
 
-/**
- * A unit's process, as systemd would start it: its arguments and its environment, with its credentials in a
- * folder.
- */
-class Unit {
-  readonly credentials = temporaryFolder("credentials");
-  readonly state = temporaryFolder("state");
-  readonly #text: string;
-  readonly #instance: string;
-  readonly #environment: Record<string, string>;
-
-  /** @param environment what `EnvironmentFile=` has */
-  constructor(unit: string, instance = "", environment: Record<string, string> = {}) {
-    this.#text = textOf(unit);
-    this.#instance = instance;
-    this.#environment = environment;
-  }
-
-  /** The ids of `LoadCredential=`. */
-  get credentialIds(): string[] {
-    return [...this.#text.matchAll(/^LoadCredential=([^:]+):/gm)].map(([, id]) => id!);
-  }
-
-  start(name: string, ready: () => Promise<boolean>): Promise<ServerProcess> {
-    const [program, ...args] = this.#expand(this.#lines("ExecStart")[0]!).split(" ");
+/** What systemd would start. @param environment what `EnvironmentFile=` has */
+function placeUnit(unit: string, instance = "", environment: Record<string, string> = {}) {
+  const credentials = temporaryFolder("credentials");
+  const state = temporaryFolder("state");
+  const valuesOf = (key: string) =>
+    [...textOf(unit).matchAll(new RegExp(`^${key}=(.*)$`, "gm"))].map(([, value]) =>
+      value!
+        .replaceAll("%d", credentials)
+        .replaceAll("%S", state)
+        .replaceAll("%i", instance)
+        .replaceAll(/\$\{(\w+)\}/g, (_, name: string) => environment[name]!),
+    );
+  const start = (name: string, ready: () => Promise<boolean>) => {
+    const [program, ...args] = valuesOf("ExecStart")[0]!.split(" ");
     expect(program).toBe("/usr/local/bin/clusterset-doh");
-    const set = this.#lines("Environment").flatMap((line) => this.#expand(line).split(" "));
-    const given = Object.entries(this.#environment).map(([key, value]) => `${key}=${value}`);
+    const set = valuesOf("Environment").flatMap((line) => line.split(" "));
+    const given = Object.entries(environment).map(([key, value]) => `${key}=${value}`);
     return ServerProcess.start({
       name,
       ready,
@@ -109,19 +96,9 @@ class Unit {
       command: "env",
       args: ["-i", "PATH=/usr/local/bin:/usr/bin:/bin", ...set, ...given, process.execPath, cliPath, ...args],
     });
-  }
-
-  #lines(key: string): string[] {
-    return [...this.#text.matchAll(new RegExp(`^${key}=(.*)$`, "gm"))].map(([, value]) => value!);
-  }
-
-  #expand(line: string): string {
-    return line
-      .replaceAll("%d", this.credentials)
-      .replaceAll("%S", this.state)
-      .replaceAll("%i", this.#instance)
-      .replaceAll(/\$\{(\w+)\}/g, (_, name: string) => this.#environment[name]!);
-  }
+  };
+  const credentialIds = valuesOf("LoadCredential").map((line) => line.split(":")[0]);
+  return { credentials, state, credentialIds, start };
 }
 
 describe("the processes of the units", () => {
@@ -135,7 +112,7 @@ describe("the processes of the units", () => {
   test("answer what a worker pushes, keep state in the state folder, and end with 0", async () => {
     const port = await freePort();
     const token = "a-token-of-the-end-to-end-tests-of-systemd";
-    const gateway = new Unit(GATEWAY);
+    const gateway = placeUnit(GATEWAY);
     expect(gateway.credentialIds).toEqual(["gateway.yaml"]);
     writeFileSync(
       join(gateway.credentials, "gateway.yaml"),
@@ -156,7 +133,7 @@ describe("the processes of the units", () => {
       () => readFileSync(caFile, "utf8"),
       () => join(worker.credentials, "token"),
     );
-    const worker = new Unit(SYNC, "cluster-a", { GATEWAY: url, NODE_EXTRA_CA_CERTS: caFile });
+    const worker = placeUnit(SYNC, "cluster-a", { GATEWAY: url, NODE_EXTRA_CA_CERTS: caFile });
     expect(worker.credentialIds).toEqual(["kubeconfig", "token"]);
     copyFileSync(apiServer.kubeconfig(), join(worker.credentials, "kubeconfig"));
     writeFileSync(join(worker.credentials, "token"), `${token}\n`);

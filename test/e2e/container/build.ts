@@ -4,12 +4,7 @@ import { run } from "../servers/run.ts";
 import { findProgram } from "../servers/tools/apt.ts";
 import type { Stage } from "./dockerfile.ts";
 
-/**
- * Carries the instructions of a Dockerfile out without an engine: each stage is a folder, COPY copies, and
- * RUN runs in a mount namespace with that folder as its root. The base image cannot be pulled here: in its
- * place are this Node, which has to be the one that the image names, npm, and for RUN alone this machine's
- * programs, read-only. Returns the folder of the last stage.
- */
+/** Builds a Dockerfile without an engine: stages are folders, and this Node stands for the base image. */
 export async function buildImage(
   stages: readonly Stage[],
   checkout: string,
@@ -31,10 +26,7 @@ export async function buildImage(
   return roots.get(stages.at(-1)!.name)!;
 }
 
-/**
- * Copies what a `.dockerignore` lets into a build's context. Ours forbids everything (`*`) and then lets
- * paths in, which is all that this knows.
- */
+/** Copies what a `.dockerignore` lets into a build's context: `*`, and then paths that are let in. */
 function buildContext(checkout: string, target: string): void {
   const lines = readFileSync(join(checkout, ".dockerignore"), "utf8")
     .split("\n")

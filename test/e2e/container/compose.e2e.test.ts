@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import * as z from "zod";
 import { blocksIn } from "../../docs/pages.ts";
 import { answered, eventualAnswer } from "../harness/answers.ts";
-import { checkout, cliPath, runCli, runProgram } from "../harness/cli.ts";
+import { checkout, cliPath, runProgram } from "../harness/cli.ts";
 import { type GatewayClient, gatewayClient } from "../harness/gateway-client.ts";
 import { generationOf, put } from "../replica/many/harness/push-requests.ts";
 import { certificateFor } from "../servers/certificate.ts";
@@ -91,15 +91,6 @@ test("the file names what it defines, and the page makes every secret", () => {
     expect(content).toContain(`listen: ":${ports![0]!.split(":")[1]}"`);
     expect(command).toEqual(["serve", "--config", configs![0]!.target]);
   }
-});
-
-test("the gateway takes the config", async () => {
-  const config = join(folder, "gateway.yaml");
-  writeFileSync(config, here(content));
-  expect(await runCli(["serve", "--check-config", "--config", config])).toMatchObject({
-    code: 0,
-    stderr: "",
-  });
 });
 
 test("the engine starts with its arguments, and both gateways are one", async () => {

@@ -1,22 +1,8 @@
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { world } from "../commands/exported.ts";
-import { eventually } from "../harness/answers.ts";
 import { checkout, runProgram } from "../harness/cli.ts";
 import { type GatewayClient, gatewayClient } from "../harness/gateway-client.ts";
-import { infraManifests, kubeconfigOfWorker } from "../harness/infra.ts";
-import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
-import { clusterProperty } from "../servers/kubernetes/objects.ts";
 import { freePort } from "../servers/ports.ts";
 import { removeFolder, temporaryFolder } from "../servers/tools/folders.ts";
 import { ensureTool } from "../servers/tools/tools.ts";
@@ -143,23 +129,20 @@ describe("the image, built without a container engine", () => {
 
   test("the gateway serves a push, stops cleanly, and serves it again after a restart", async () => {
     running = await serve();
-    const secrets = join(folder, "secrets");
-    cpSync(join(state, ".clusterset-doh/tls/self-signed.crt"), join(secrets, "gateway.crt"));
+    const secrets = mounted({
+      east: `${gateway.tokenFor("east")}\n`,
+      "gateway.crt": readFileSync(join(state, ".clusterset-doh/tls/self-signed.crt"), "utf8"),
+    });
     const push = await startContainer(image, {
       name: "sync-manifests",
       args: [
         "sync",
         "--once",
-        "--manifests",
-        "/manifests",
-        "--cluster-id",
-        "east",
-        "--gateway",
-        gateway.url,
-        "--token-file",
-        "/run/secrets/east",
-        "--ca-file",
-        "/run/secrets/gateway.crt",
+        "--manifests=/manifests",
+        "--cluster-id=east",
+        `--gateway=${gateway.url}`,
+        "--token-file=/run/secrets/east",
+        "--ca-file=/run/secrets/gateway.crt",
       ],
       mounts: { "/run/secrets": secrets, "/manifests": join(checkout, "examples/cluster-a") },
     });
@@ -182,57 +165,6 @@ describe("the image, built without a container engine", () => {
     expect(statSync(state).mode & 0o077).toBe(0);
   });
 
-  describe("as the Deployment of infra/kubernetes runs it", () => {
-    let server: ApiServer;
-    let worker: Container | undefined;
-
-    beforeAll(async () => {
-      running ??= await serve();
-      server = await startApiServer();
-      await server.admin.apply(
-        clusterProperty("cluster.clusterset.k8s.io", "east"),
-        ...world("pods", { web: { endpoints: ["10.1.0.1"] } }),
-      );
-    });
-
-    afterAll(async () => {
-      await worker?.stop();
-      await server?.stop();
-    });
-
-    test("the worker reads its API server with the pod's own account and pushes", async () => {
-      const { users } = JSON.parse(readFileSync(await kubeconfigOfWorker(server), "utf8")) as {
-        users: { user: { token: string } }[];
-      };
-      const port = new URL(server.url).port;
-      const token = mounted({ token: gateway.tokenFor("east") });
-      const account = mounted({
-        token: users[0]!.user.token,
-        "ca.crt": server.ca,
-        namespace: "clusterset-doh",
-      });
-      const trust = mounted({
-        "gateway.crt": readFileSync(join(state, ".clusterset-doh/tls/self-signed.crt"), "utf8"),
-      });
-      worker = await startContainer(image, {
-        name: "sync-pod",
-        // The CA is the one thing to add for a self-signed gateway, as README.md there says.
-        args: [...deploymentArguments(gateway.url), "--ca-file=/etc/clusterset-doh/gateway/gateway.crt"],
-        env: { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: port },
-        mounts: {
-          "/etc/clusterset-doh/token": token,
-          "/etc/clusterset-doh/gateway": trust,
-          "/var/run/secrets/kubernetes.io/serviceaccount": account,
-        },
-      });
-      await eventually(
-        async () => (await gateway.lookup("web.pods.svc.clusterset.local", "A")).values,
-      ).toEqual(["10.1.0.1"]);
-      expect(worker.log()).not.toMatch(/"level":"(warn|error)"/);
-      expect(await worker.stop()).toBe(0);
-    });
-  });
-
   /** A Secret as the kubelet mounts it with `fsGroup` 65532 and `defaultMode` 0440. */
   function mounted(files: Record<string, string>): string {
     const path = temporaryFolder("mounted");
@@ -244,11 +176,3 @@ describe("the image, built without a container engine", () => {
     return path;
   }
 });
-
-function deploymentArguments(gateway: string): string[] {
-  const deployment = infraManifests().find(({ kind }) => kind === "Deployment");
-  const { template } = deployment!.spec as { template: { spec: { containers: { args: string[] }[] } } };
-  return template.spec.containers[0]!.args.map((arg) =>
-    arg.replace("$(GATEWAY)", gateway).replace("$(CLUSTER_ID)", "east"),
-  );
-}

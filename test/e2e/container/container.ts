@@ -12,14 +12,10 @@ export interface Image {
   config: ImageConfig;
 }
 
-/** How a container is run. */
 export interface ContainerOptions {
-  /** For the log. */
   name: string;
   args: readonly string[];
-  /** Instead of the image's entry point. */
   entrypoint?: readonly string[];
-  env?: Record<string, string>;
   /** Folders of this machine by their paths in the container, read-only. */
   mounts?: Record<string, string>;
   /** A folder of this machine for the image's volume; without one nothing at all can be written. */
@@ -27,10 +23,7 @@ export interface ContainerOptions {
   ready?: () => Promise<boolean>;
 }
 
-/**
- * Gives an image what the base image and an engine would: the libraries of Node, `/etc/hosts` and
- * `/etc/resolv.conf`. There is no shell and no other program in it.
- */
+/** Adds what base image and engine would: Node's libraries, `/etc/hosts` and `/etc/resolv.conf`. */
 export async function finishImage(root: string): Promise<void> {
   const libraries = await run("ldd", [join(root, "usr/local/bin/node")]);
   for (const [path] of libraries.matchAll(/\/lib\S+/g)) {
@@ -42,25 +35,13 @@ export async function finishImage(root: string): Promise<void> {
     writeFileSync(join(root, "etc", name), readFileSync(join("/etc", name)));
 }
 
-/** A container that runs. */
-export interface Container {
-  /** Its pid is that of the namespaces' keeper, which signals do not reach: use `stop`. */
-  process: ServerProcess;
-  log(): string;
-  /** Resolves with the exit code once it has ended by itself. */
-  ended(): Promise<number | null>;
-  /** SIGTERM to the program; resolves with its exit code. */
-  stop(): Promise<number | null>;
-}
+export type Container = Awaited<ReturnType<typeof startContainer>>;
 
 const script = readFileSync(join(import.meta.dirname, "run-container.sh"), "utf8");
 
-/**
- * Runs an image as the manifests in infra/kubernetes have it: its user, a read-only root, no privileges to be
- * gained.
- */
-export async function startContainer({ root, config }: Image, options: ContainerOptions): Promise<Container> {
-  const { name, args, entrypoint = config.entrypoint, env = {}, mounts = {}, volume, ready } = options;
+/** Runs an image as infra/kubernetes does: its user, a read-only root, no privileges to be gained. */
+export async function startContainer({ root, config }: Image, options: ContainerOptions) {
+  const { name, args, entrypoint = config.entrypoint, mounts = {}, volume, ready } = options;
   const volumes = volume === undefined ? {} : { [config.volumes[0]!]: volume };
   for (const path of Object.keys(mounts)) mkdirSync(join(root, path), { recursive: true });
   const bound = [
@@ -68,7 +49,7 @@ export async function startContainer({ root, config }: Image, options: Container
     ...Object.entries(volumes).map(([path, folder]) => `rw:${folder}:${path}`),
   ];
   const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-  const environment = Object.entries({ PATH: path, ...config.env, ...env });
+  const environment = Object.entries({ PATH: path, ...config.env });
   const [uid, gid] = config.user.split(":");
   const process = await ServerProcess.start({
     name,
@@ -107,9 +88,9 @@ export async function startContainer({ root, config }: Image, options: Container
     return process.exitCode;
   };
   return {
-    process,
     log: () => process.log(),
     ended,
+    /** SIGTERM to the program, which signals to the namespaces' keeper do not reach. */
     stop: async () => {
       const shell = childOf(process.pid);
       const program = childOf(shell);

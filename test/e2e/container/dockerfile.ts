@@ -1,22 +1,14 @@
 import { readFileSync } from "node:fs";
 
-/** One instruction of a Dockerfile; `args` is what follows its name, line continuations joined. */
-export interface Instruction {
-  name: string;
-  args: string;
-}
-
 /** One stage of a Dockerfile: `FROM from AS name`. */
 export interface Stage {
   name: string;
   from: string;
-  instructions: Instruction[];
+  /** `args` is what follows the name, line continuations joined. */
+  instructions: { name: string; args: string }[];
 }
 
-/**
- * The part of the Dockerfile syntax that infra/container uses; anything else is an error here or in
- * `buildImage`.
- */
+/** The Dockerfile syntax that infra/container uses; anything else is an error here or in `buildImage`. */
 export function readDockerfile(path: string): Stage[] {
   const lines = readFileSync(path, "utf8")
     .split("\n")
@@ -38,7 +30,6 @@ export function readDockerfile(path: string): Stage[] {
   return stages;
 }
 
-/** The process settings of an image. */
 export interface ImageConfig {
   user: string;
   workdir: string;

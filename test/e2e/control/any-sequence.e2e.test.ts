@@ -33,43 +33,23 @@ const IDS = ["east", "west"] as const;
 type Id = (typeof IDS)[number];
 const NAMES = ["one", "two", "three", "four"] as const;
 
-const where = { id: fc.constantFrom(...IDS), name: fc.constantFrom(...NAMES) };
-const step = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      ...where,
-      do: fc.constant("export" as const),
-      headless: fc.boolean(),
-      port: fc.constantFrom(80, 81),
-      affinity: fc.constantFrom("None", "ClientIP"),
-      host: fc.integer({ min: 1, max: 3 }),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ ...where, do: fc.constant("unexport" as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ ...where, do: fc.constantFrom("lose import", "lose derived", "lose slices") }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ ...where, do: fc.constantFrom("alter import", "alter slices", "add to derived") }),
-  },
-  { weight: 2, arbitrary: fc.record({ ...where, do: fc.constantFrom("block", "unblock") }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      ...where,
-      do: fc.constantFrom(
-        "kill worker",
-        "stop worker",
-        "restart API server",
-        "kill gateway",
-        "lose gateway's state",
-      ),
-    }),
-  },
-);
+const step = fc.record({
+  id: fc.constantFrom(...IDS),
+  name: fc.constantFrom(...NAMES),
+  /** Of an export. */
+  headless: fc.boolean(),
+  port: fc.constantFrom(80, 81),
+  affinity: fc.constantFrom("None", "ClientIP"),
+  host: fc.integer({ min: 1, max: 3 }),
+  do: fc.oneof(
+    { weight: 8, arbitrary: fc.constant("export") },
+    { weight: 3, arbitrary: fc.constant("unexport") },
+    { weight: 2, arbitrary: fc.constantFrom("lose import", "lose derived", "lose slices") },
+    { weight: 2, arbitrary: fc.constantFrom("alter import", "alter slices", "add to derived") },
+    { weight: 2, arbitrary: fc.constantFrom("block", "unblock") },
+    { weight: 1, arbitrary: fc.constantFrom("restart worker", "restart API server", "kill gateway") },
+  ),
+});
 type Step = ReturnType<typeof step.generate>["value"];
 
 let clusters: SyncedClusters<Id>;
@@ -114,16 +94,16 @@ async function take(one: Step): Promise<void> {
           headless: one.headless,
           port: { name: "http", port: one.port, targetPort: 8080 },
           spec: { sessionAffinity: one.affinity },
-          endpoints: [address],
+          endpoints: [{ address, hostname: "pod" }],
         }),
       ));
     }
     case "unexport":
       return admin.remove(serviceExport("shop", name));
     case "lose import":
-      return void (await actOnOurs(await objects[id].import(name), (held) => admin.remove(held as never)));
+      return actOnOurs(await objects[id].import(name), (held) => admin.remove(held as never));
     case "lose derived":
-      return void (await actOnOurs(await objects[id].derived(name), (held) => admin.remove(held as never)));
+      return actOnOurs(await objects[id].derived(name), (held) => admin.remove(held as never));
     case "lose slices":
       for (const slice of await objects[id].slices(name)) await admin.remove(withKind(slice));
       return;
@@ -134,14 +114,14 @@ async function take(one: Step): Promise<void> {
         await admin.patch(withKind(slice), { endpoints: [{ addresses: ["10.66.6.6"] }] }).catch(isLost);
       return;
     case "add to derived":
-      return void (await actOnOurs(await objects[id].derived(name), async () => {
+      return actOnOurs(await objects[id].derived(name), async () => {
         const path = pathOf(service("shop", derivedServiceName(name), {}));
         const add = { op: "add", path: "/spec/ports/-", value: { name: "added", port: 99 } };
         await admin.api("PATCH", path, [add], "application/json-patch+json").catch((error: unknown) => {
           // The worker has removed the Service meanwhile, or has not taken an added port back yet.
           if (!(error instanceof ApiError && [404, 422].includes(error.status))) throw error;
         });
-      }));
+      });
     case "block":
       // Created, not applied: the worker may have made its own.
       return void (await admin
@@ -151,19 +131,15 @@ async function take(one: Step): Promise<void> {
         }));
     case "unblock":
       return isBlocked(id, name).then((is) => (is ? admin.remove(blocking(name)) : undefined));
-    case "kill worker":
-      await clusters.workers[id].kill();
-      return clusters.workers[id].restart();
-    case "stop worker":
+    case "restart worker":
+      if (one.headless) await clusters.workers[id].kill();
       return clusters.workers[id].restart();
     case "restart API server":
       return clusters.servers[id].restart();
     case "kill gateway":
-    case "lose gateway's state":
       await clusters.gateway.kill();
-      if (one.do === "lose gateway's state")
-        for (const entry of readdirSync(clusters.gateway.stateDir))
-          if (entry !== "tls") rmSync(join(clusters.gateway.stateDir, entry), { recursive: true });
+      for (const entry of one.headless ? readdirSync(clusters.gateway.stateDir) : [])
+        if (entry !== "tls") rmSync(join(clusters.gateway.stateDir, entry), { recursive: true });
       return clusters.gateway.restart();
   }
 }
@@ -244,7 +220,7 @@ async function wanted(id: Id, name: string): Promise<unknown> {
       clusters: declared.map((one) => one.id),
     },
     derived: oldest.headless || isStopped ? undefined : [oldest.port],
-    endpoints: isStopped ? [] : declared.map((one) => `${one.id} ${one.address}`).sort(),
+    endpoints: isStopped ? [] : declared.map((one) => `${one.id} ${one.address} pod`).sort(),
     conflict: declared.some((one) => one.id === id)
       ? String(isConflict).replace(/^./, (letter) => letter.toUpperCase())
       : undefined,
@@ -272,8 +248,8 @@ async function actual(id: Id, name: string): Promise<unknown> {
     derived: (derived?.spec as { ports: { port: number }[] } | undefined)?.ports.map(({ port }) => port),
     endpoints: slices
       .flatMap(({ metadata, endpoints }) =>
-        (endpoints as { addresses: string[] }[]).map(
-          ({ addresses }) => `${metadata.labels![SOURCE_CLUSTER]} ${addresses[0]}`,
+        (endpoints as { addresses: string[]; hostname?: string }[]).map(
+          ({ addresses, hostname }) => `${metadata.labels![SOURCE_CLUSTER]} ${addresses[0]} ${hostname}`,
         ),
       )
       .sort(),

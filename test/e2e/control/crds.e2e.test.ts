@@ -1,27 +1,23 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
 import { desiredImport, desiredSlice, linesOf } from "../../worker/control/desired-lines.ts";
 import { eventually } from "../harness/answers.ts";
-import { kubeconfigOfControl, objectsIn, workerFolder } from "../harness/infra.ts";
-import { MovedClock } from "../harness/moved-clock.ts";
-import { type SyncProcess, startSync } from "../harness/processes.ts";
+import { objectsIn, workerFolder } from "../harness/infra.ts";
+import type { SyncProcess } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { setServed } from "../servers/kubernetes/crds.ts";
 import { namespace, serviceExport } from "../servers/kubernetes/objects.ts";
 import { freePort } from "../servers/ports.ts";
-import { temporaryFolder } from "../servers/tools/folders.ts";
 import { waitFor } from "../servers/wait.ts";
 import { expectOnlyOwnAndNeededWrites, writesAfter } from "./audited.ts";
 import { lookAt, type Objects } from "./objects.ts";
-import { type ScriptedGateway, startScriptedGateway } from "./scripted-gateway.ts";
+import { type ScriptedGateway, startScriptedGateway, startWorkerOf } from "./scripted-gateway.ts";
 
 let server: ApiServer;
 let gateway: ScriptedGateway;
 let worker: SyncProcess;
-/** Of the worker. */
-const clock = new MovedClock({ timers: true });
 let objects: Objects;
 let metrics: string;
 
@@ -80,7 +76,6 @@ const lines = (address: string): DesiredLine[] => [
 
 beforeAll(async () => {
   [server, gateway] = await Promise.all([startApiServer({ name: "b" }), startScriptedGateway()]);
-  const kubeconfig = await kubeconfigOfControl(server);
   const optional = join(workerFolder, "components/control/cluster-properties.yaml");
   await server.admin.apply(
     ...objectsIn(readFileSync(optional, "utf8")),
@@ -91,18 +86,10 @@ beforeAll(async () => {
   for (const resource of ["serviceimports", "serviceexports"])
     await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1beta1", false);
   objects = lookAt(server, "shop");
-  const tokenFile = join(temporaryFolder("crds"), "token");
-  writeFileSync(tokenFile, "a-token\n");
   const port = await freePort();
   metrics = `http://127.0.0.1:${port}/metrics`;
-  worker = startSync({
-    kubeconfig,
-    clusterId: "b",
-    gateways: [gateway as never],
-    tokenFile,
-    args: ["--control", "--clusterset", "mine", `--listen=127.0.0.1:${port}`],
-    env: clock.env,
-  });
+  const args = ["--clusterset", "mine", `--listen=127.0.0.1:${port}`];
+  worker = await startWorkerOf(gateway, server, { args });
 });
 
 afterAll(async () => {
@@ -131,18 +118,4 @@ test("CRDs that only have v1alpha1 and lack fields cost no needless write, and t
   expectOnlyOwnAndNeededWrites({ writes: () => writesAfter(server, since) });
   for (const [, field] of DROPPED)
     expect(worker.log().split(`does not keep ${field} of a`), field).toHaveLength(2);
-});
-
-test("without CRDs the log says what to apply, and goes on when they are there", async () => {
-  for (const resource of ["serviceimports", "serviceexports"])
-    await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1alpha1", false);
-  await waitFor("the command", async () =>
-    /does not serve serviceimports[^"]*kubectl apply --server-side --filename https:/.test(worker.log()),
-  );
-  for (const resource of ["serviceimports", "serviceexports"])
-    await setServed(server.admin, `${resource}.multicluster.x-k8s.io`, "v1alpha1", true);
-  gateway.desire(lines("10.1.0.4"));
-  // The worker looks for CRDs every 30 seconds.
-  clock.pass(30_000);
-  await slicesHave("10.1.0.4");
 });

@@ -1,6 +1,12 @@
+import { writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { DesiredLine } from "../../../src/snapshot/desired-line.ts";
+import { kubeconfigOfControl } from "../harness/infra.ts";
+import { type SyncProcess, startSync } from "../harness/processes.ts";
+import type { ApiServer } from "../servers/kubernetes/api-server.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 
 /**
  * A gateway over HTTP that takes every push, and gives workers the desired state that a test wrote: what a
@@ -78,4 +84,17 @@ export async function startScriptedGateway(): Promise<ScriptedGateway> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** A worker of the cluster `b` that is a control plane and follows the gateway. */
+export async function startWorkerOf(
+  gateway: ScriptedGateway,
+  server: ApiServer,
+  { args = [], env = {} }: { args?: string[]; env?: Readonly<Record<string, string>> } = {},
+): Promise<SyncProcess> {
+  const tokenFile = join(temporaryFolder("control"), "token");
+  writeFileSync(tokenFile, "a-token\n");
+  const kubeconfig = await kubeconfigOfControl(server);
+  const gateways = [gateway as never];
+  return startSync({ kubeconfig, clusterId: "b", gateways, tokenFile, args: ["--control", ...args], env });
 }

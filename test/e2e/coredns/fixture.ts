@@ -7,9 +7,8 @@ import {
   serviceSlice,
   sourceClusterLabel,
 } from "../servers/kubernetes/objects.ts";
-import { inParallel } from "./comparison/in-parallel.ts";
-import { clusterSetIpServices } from "./worlds/cluster-set-ip-services.ts";
-import { headlessServices } from "./worlds/headless-services.ts";
+import { inParallel } from "./comparison/ask.ts";
+import { clusterSetIpServices, headlessServices } from "./worlds/fixed-services.ts";
 import { randomServices } from "./worlds/random-services.ts";
 import {
   clusterSetIp,
@@ -46,10 +45,7 @@ const servicesElsewhere: ImportedService[] = [dyingNamespace, deletedNamespace, 
 
 const idle = headless("idle-only", "db", slice("cluster-a", [pg], [endpoint("10.8.8.1", "db-0", "!ready")]));
 
-/**
- * The clusterset as an MCS implementation keeps it in the cluster `east` or `west`: the same services and
- * endpoints, clusterset IPs of each cluster's own, and a namespace that only `east` has.
- */
+/** The clusterset in the cluster `east` or `west`: clusterset IPs and one namespace are a cluster's own. */
 export function fixtureOf(cluster: "east" | "west"): Fixture {
   const all = [
     ...clusterSetIpServices,
@@ -81,7 +77,6 @@ export function fixtureOf(cluster: "east" | "west"): Fixture {
   };
 }
 
-/** Brings the fixture onto an API server. */
 export async function applyFixture(admin: ApiClient, fixture: Fixture): Promise<void> {
   const namespaces = [...fixture.namespaces, deletedNamespace].map(namespace);
   await inParallel(namespaces, (object) => admin.apply(object));

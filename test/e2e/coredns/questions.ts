@@ -8,39 +8,27 @@ export interface Question {
   type: string;
 }
 
-/** The clusterset zone. */
 export const zone = "clusterset.local";
+export const localZone = "cluster.local";
 
 const everyType = ["A", "AAAA", "SRV", "TXT", "HTTPS", "MX", "SOA", "NS", "CNAME", "ANY", "PTR"];
 const mixedCaseTypes = ["A", "SRV", "TXT", "SOA", "NS"];
 /** Where names beside those of the ports are tried as well: CoreDNS treats these alike at every service. */
-const triedByEveryMeans = new Set([
-  "web",
-  "half-named",
-  "odd-ports",
-  "db",
-  "unlabelled",
-  "empty-label",
-  "host-names",
-]);
+const triedByEveryMeans = /^(?:web|half-named|odd-ports|db|unlabelled|empty-label|host-names)$/;
 
-/**
- * Every name that a fixture could make, the names above it, names beside it, and all of them again in mixed
- * case. The random services are asked for fewer types.
- */
+/** Every name that a fixture could make, the names above it, and names beside it. */
 export function questionsFor(fixture: Fixture): Question[] {
   const fixed = fixture.services.filter((one) => !isRandom(one));
   const names = [
-    ...zoneNames(),
+    ...zoneNames(zone, "10-0-0-1.shop.pod", "x.missing.svc"),
     ...fixture.namespaces.map((name) => `${name}.svc.${zone}`),
-    ...fixed.flatMap((one) => namesOf(one, triedByEveryMeans.has(one.name))),
+    ...fixed.flatMap((one) => namesOf(one, triedByEveryMeans.test(one.name))),
     ...reverseNames(fixed),
   ];
   const randomNames = fixture.services.filter(isRandom).flatMap((one) => namesOf(one, false));
   return questionsAbout(names, randomNames, ["A", "AAAA", "SRV", "TXT"]);
 }
 
-/** Whether a service is one of the random ones. */
 export function isRandom({ namespace }: { readonly namespace: string }): boolean {
   return namespace.startsWith("random-");
 }
@@ -64,30 +52,18 @@ export function mixCase(name: string): string {
   return [...name].map((letter, index) => (index % 2 === 0 ? letter.toUpperCase() : letter)).join("");
 }
 
-/** Each name with each of the types. */
 function questions(names: Iterable<string>, types: readonly string[]): Question[] {
   // A name with a longer label cannot be queried (RFC 1035 section 2.3.4).
   const askable = [...new Set(names)].filter((name) => name.split(".").every((label) => label.length <= 63));
   return askable.flatMap((name) => types.map((type) => ({ name, type })));
 }
 
-function zoneNames(): string[] {
+/** Names in and around a zone, with or without names of services. @param more further ones below the zone */
+export function zoneNames(zone: string, ...more: string[]): string[] {
   const below = ["svc", "pod", "dns", "ns.dns", "hostmaster", "dns-version", "x.dns-version", "nothing"];
-  const namespaces = [
-    "missing.svc",
-    "gone.svc",
-    "shop.pod",
-    "10-0-0-1.shop.pod",
-    "x.missing.svc",
-    "web.missing.svc",
-  ];
-  return [
-    zone,
-    ...[...below, ...namespaces].map((name) => `${name}.${zone}`),
-    "local",
-    "example.com",
-    "clusterset.local.example",
-  ];
+  const missing = ["missing.svc", "gone.svc", "web.missing.svc", "nothing.shop.svc", "shop.pod"];
+  const inZone = [...below, ...missing, ...more].map((name) => `${name}.${zone}`);
+  return [zone, ...inZone, "local", "example.com", `${zone}.example`];
 }
 
 function namesOf(service: ImportedService, withOddities: boolean): string[] {
@@ -96,13 +72,11 @@ function namesOf(service: ImportedService, withOddities: boolean): string[] {
   const ports = [...declared, ...service.slices.flatMap((one) => one.ports)].filter(({ name }) => name);
   const portNames = ports.flatMap((port) => portNamesOf(port, withOddities));
   const hosts = service.slices.flatMap(({ source, endpoints }) =>
-    endpoints
-      .slice(0, 10)
-      .flatMap(({ addresses, hostname }) =>
-        (hostname === undefined ? addresses.map(dashed) : [hostname]).flatMap((host) =>
-          hostNamesOf(host, source),
-        ),
+    endpoints.flatMap(({ addresses, hostname }) =>
+      (hostname === undefined ? addresses.map(dashed) : [hostname]).flatMap((host) =>
+        hostNamesOf(host, source),
       ),
+    ),
   );
   const always = ["_nothing._tcp", "_tcp", "_udp", "nobody.cluster-a", "cluster-a"];
   const oddities = ["_._tcp", "_._", "_sctp", "*", "nobody", "a.b.c", "_http._tcp.x.cluster-a"];
@@ -135,7 +109,7 @@ export function dashed(address: string): string {
 function reverseNames(services: ImportedService[]): string[] {
   const addresses = services.flatMap(({ spec, slices }) => [
     ...(typeof spec === "object" ? (spec.ips ?? []) : []),
-    ...slices.flatMap(({ endpoints }) => endpoints.slice(0, 3).flatMap((one) => one.addresses)),
+    ...slices.flatMap(({ endpoints }) => endpoints.flatMap((one) => one.addresses)),
   ]);
   const names = [...addresses, "10.250.0.1", "fd00:ffff::1"].flatMap(
     (address) => reverseNameOf(address) ?? [],

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { answered, eventually } from "../harness/answers.ts";
 import { MINUTE, MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
+import { renew } from "../replica/many/harness/push-requests.ts";
 
 const LEASE_SECONDS = 300;
 const clock = new MovedClock();
@@ -25,12 +25,6 @@ function failDisk(fails: boolean): void {
 const push = (cluster: string, endpoints: number) =>
   gateway.push(shopSnapshot(cluster, endpoints), { leaseSeconds: LEASE_SECONDS });
 
-function renew(generation: number) {
-  const authorization = `Bearer ${gateway.tokenFor("west")}`;
-  const path = `/api/v1/clusters/west/lease?leaseSeconds=${LEASE_SECONDS}`;
-  return gateway.http(...pushed("POST", path, { generation }, { authorization }));
-}
-
 test("while the disk fails changes are rejected, leases go on, and queries are answered; afterwards changes are taken and kept", async () => {
   const { generation } = (await push("west", 2)).json() as { generation: number };
   expect(await answered(gateway, "web.shop")).toHaveLength(2);
@@ -44,7 +38,7 @@ test("while the disk fails changes are rejected, leases go on, and queries are a
   // Longer than the lease that is stored.
   for (let time = 0; time < 3; time++) {
     clock.pass(4 * MINUTE);
-    expect((await renew(generation)).status).toBe(200);
+    expect((await renew(gateway, "west", generation, LEASE_SECONDS)).status).toBe(200);
     expect(await answered(gateway, "web.shop")).toHaveLength(2);
   }
   failDisk(false);

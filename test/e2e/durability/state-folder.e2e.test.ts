@@ -1,6 +1,5 @@
 import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { stepsOf } from "../../docs/steps.ts";
 import { answered, eventualAnswer, eventually, metric, untilEqual } from "../harness/answers.ts";
@@ -108,23 +107,6 @@ test("backed up while pushes arrive and restored into an empty folder, it answer
   expect(another.process.log()).not.toMatch(/"database-(?:damaged|emptied)"|"rows-damaged"/);
   await Promise.all(others.map((worker) => worker.stop()));
   await another.stop();
-});
-
-test("a cluster with damaged rows leaves the answers until its worker pushes in full, and is counted", async () => {
-  const newest = [`10.1.0.${changes}`, `10.2.0.${changes}`];
-  await workers[0]!.kill();
-  const database = new DatabaseSync(join(gateway.stateDir, "clusterset.db"));
-  database.exec("UPDATE entry SET text = '{}' WHERE cluster = 'east' AND name = 'shop/db'");
-  database.close();
-  // What is compiled already is answered.
-  await gateway.kill();
-  await gateway.restart();
-  const damaged = () => metric(gateway, "clusterset_doh_damaged_rows_total");
-  await eventualAnswer(gateway, "db.shop").toEqual([newest[1]]);
-  await eventually(() => gateway.process.log()).toMatch(/"rows-damaged"/);
-  expect(await damaged()).toBe(1);
-  await workers[0]!.restart();
-  await eventualAnswer(gateway, "db.shop").toEqual(newest);
 });
 
 test("ends when it cannot read its database any more, and sets it aside when it is started again: workers push anew", async () => {

@@ -13,7 +13,6 @@ const MOST_AT_ONCE = 2;
 const ROUNDS = 20;
 /** The status of the proxy of `wrangler dev` where it has lost the answer (harness/dev-process.ts). */
 const LOST = 500;
-const IDENTITY = (body: Buffer) => body;
 
 describe("interrupted and concurrent pushes to the Worker", () => {
   let worker: WorkerProcess;
@@ -50,15 +49,12 @@ describe("interrupted and concurrent pushes to the Worker", () => {
   });
 
   test.each([
-    ["PUT", "length", "closed", "plain", IDENTITY],
-    ["PUT", "chunks", "reset", "plain", IDENTITY],
-    ["PUT", "length", "reset", "gzip", gzipSync],
-    ["PUT", "chunks", "closed", "gzip", gzipSync],
-    ["PATCH", "length", "reset", "plain", IDENTITY],
-    ["PATCH", "chunks", "closed", "gzip", gzipSync],
+    ["PUT", "length", "closed", "plain"],
+    ["PUT", "chunks", "reset", "gzip"],
+    ["PATCH", "length", "reset", "plain"],
   ] as const)(
     "a %s by %s that is %s in the middle, in %s: nothing changes, and the next push is taken",
-    async (method, framing, how, coding, encode) => {
+    async (method, framing, how, coding) => {
       const before = { rows: await rows(), pushed: worker.events("pushed").length };
       const members = Object.fromEntries(
         Array.from({ length: 5000 }, (_, index) => `10.9.${index >> 8}.${index & 255}`).map((address) => [
@@ -75,7 +71,7 @@ describe("interrupted and concurrent pushes to the Worker", () => {
             };
       const fields = { ...headersOf("west"), ...(coding === "gzip" && { "content-encoding": "gzip" }) };
       const [path, { headers, body }] = pushed(method, pathOf("west"), whole, fields);
-      const request = { method, framing, path, headers, body: encode(body) };
+      const request = { method, framing, path, headers, body: coding === "gzip" ? gzipSync(body) : body };
       // Whichever comes last is refused, and the others are being read then. A push that asks whether they
       // are would take a place.
       const halves = await Promise.all(

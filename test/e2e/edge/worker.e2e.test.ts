@@ -1,19 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { AcknowledgementResponse } from "../../../src/http/openapi/schemas.ts";
 import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { answered, eventually } from "../harness/answers.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 
 const NAME = "web.shop";
-
-/** Pushes `shop/web` with that many endpoints: 10.0.0.0, 10.0.0.1, … */
-async function push(worker: WorkerProcess, clusterId: string, endpoints: number, leaseSeconds = 600) {
-  const answer = await worker.push(shopSnapshot(clusterId, endpoints), { leaseSeconds });
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-  return AcknowledgementResponse.parse(answer.json());
-}
 
 const authorization = (worker: WorkerProcess, clusterId: string) => ({
   authorization: `Bearer ${worker.tokenFor(clusterId)}`,
@@ -44,10 +36,10 @@ describe("the Worker in workerd, with its Durable Object", () => {
   });
 
   test("a restart and a kill lose no acknowledged data", async () => {
-    await push(worker, "west", 3);
+    await worker.pushShop("west", 3);
     await worker.restart();
     expect(await answered(worker, NAME)).toEqual(["10.0.0.0", "10.0.0.1", "10.0.0.2"]);
-    const { generation } = await push(worker, "west", 1);
+    const { generation } = await worker.pushShop("west", 1);
     await worker.kill();
     await worker.restart();
     expect(await answered(worker, NAME)).toEqual(["10.0.0.0"]);
@@ -55,17 +47,17 @@ describe("the Worker in workerd, with its Durable Object", () => {
   });
 
   test("an evicted object continues from its storage", async () => {
-    const { generation } = await push(worker, "west", 2);
+    const { generation } = await worker.pushShop("west", 2);
     await worker.evict();
     expect(await worker.clusterStatus("west")).toMatchObject({ generation, live: true });
     expect(await answered(worker, NAME)).toEqual(["10.0.0.0", "10.0.0.1"]);
   });
 
   test("the alarm expires a lease without queries, also after the object's eviction", async () => {
-    await push(worker, "west", 1);
+    await worker.pushShop("west", 1);
     // Three times what an idle object is kept for: a query here, or a slow machine, would keep it until its
     // alarm.
-    const { expiresAt } = await push(worker, "east", 2, 30);
+    const { expiresAt } = await worker.pushShop("east", 2, 30);
     const starts = worker.events("object-started").length;
     await eventually(() => worker.events("lease-expired")).toMatchObject([
       { clusterId: "east", expiredAt: expiresAt },
@@ -75,7 +67,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
   });
 
   test("a wrong setting is named only in the log, and loses no stored data", async () => {
-    await push(worker, "west", 2);
+    await worker.pushShop("west", 2);
     await worker.stop();
     const right = readFileSync(worker.variables, "utf8");
     const wrong = JSON.stringify({ zone: ["clusterset.test"], lease: { minimumSeconds: "5" } });

@@ -2,49 +2,28 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken } from "../../../src/hosts/commands/token.ts";
+import { AcknowledgementResponse } from "../../../src/http/openapi/schemas.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { checkout } from "../harness/cli.ts";
 import type { GatewayClient } from "../harness/gateway-client.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
-import { type DevProcess, ENVIRONMENT, startDev, wrangler } from "./harness/dev-process.ts";
+import { ENVIRONMENT, startDev, wrangler } from "./harness/dev-process.ts";
 
-/** How a Worker under test is set up. */
 export interface WorkerOptions {
-  /** Where its state, secrets and log go; a new temporary folder by default. */
-  folder?: string;
   /** Clusters that may push, each with a token of its own. */
   clusters?: string[];
   /** Further clusters that may push, with tokens of the caller. */
   credentials?: readonly { clusterId: string; tokenSha256?: string | undefined }[];
   /** The variable CONFIG; that of wrangler.toml by default. */
   config?: Record<string, unknown>;
-  /** The lease of a push that requests none, which is also the shortest allowed one. */
-  leaseSeconds?: number;
   /** Certificates that its own requests trust, beside the public authorities. */
   caFile?: string;
-  /** A free port by default. */
-  port?: number;
-  /** The bundle; that of `wrangler deploy` by default. */
-  script?: string;
-  /** Further flags of `wrangler dev`. */
-  args?: string[];
 }
 
 /** The Worker with its Durable Object. */
-export interface WorkerProcess extends DevProcess {
-  folder: string;
-  /** The file of its variables and secrets. */
-  variables: string;
-  /** Where other processes of wrangler find its object. */
-  registry: string;
-  /** Runs SQL in the object, which it may start. */
-  sql(query: string, ...parameters: (string | number | null)[]): Promise<unknown[][]>;
-  /**
-   * Waits until workerd has evicted the object, which takes 10 s without any request, and starts it again.
-   */
-  evict(): Promise<void>;
-}
+export type WorkerProcess = Awaited<ReturnType<typeof startWorker>>;
 
 /** The name of the Worker in wrangler.toml. */
 export const NAME = "clusterset-doh";
@@ -62,27 +41,20 @@ export function builtWorker(): Promise<string> {
 }
 
 /** Starts the Worker and waits until it answers; `/readyz` may still be 503. */
-export async function startWorker(options: WorkerOptions = {}): Promise<WorkerProcess> {
-  const { clusters = [], credentials = [], leaseSeconds, config, args } = options;
-  const script = options.script ?? (await builtWorker());
-  const folder = options.folder ?? temporaryFolder("worker");
+export async function startWorker(options: WorkerOptions = {}) {
+  const { clusters = [], credentials = [], config, caFile } = options;
+  const script = await builtWorker();
+  const folder = temporaryFolder("worker");
   const registry = join(folder, "registry");
-  const port = options.port ?? (await freePort());
+  const port = await freePort();
   const tokenFileFor = (clusterId: string) => join(folder, `${clusterId}.token`);
   const hashes = clusters.map((clusterId) => {
     const { token, sha256 } = makeToken();
     writeFileSync(tokenFileFor(clusterId), `${token}\n`, { mode: 0o600 });
     return { clusterId, tokenSha256: sha256 };
   });
-  const lease =
-    leaseSeconds === undefined
-      ? {}
-      : { lease: { minimumSeconds: leaseSeconds, defaultSeconds: leaseSeconds, maximumSeconds: 600 } };
   const variables = join(folder, "worker.vars");
-  const overrides =
-    config === undefined && leaseSeconds === undefined
-      ? undefined
-      : { access: { public: true }, ...lease, ...config };
+  const overrides = config && { access: { public: true }, ...config };
   writeFileSync(
     variables,
     `PUSH_CREDENTIALS='${JSON.stringify([...hashes, ...credentials])}'\n` +
@@ -99,15 +71,22 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
     registry,
     port,
     tokenFileFor,
-    caFile: options.caFile,
-    ...(args && { args }),
+    caFile,
   });
   return {
     ...worker,
     folder,
     variables,
     registry,
-    sql: (query, ...parameters) => runSql(worker, query, parameters),
+    /** Pushes `shop/web` with that many endpoints: 10.0.0.0, 10.0.0.1, … */
+    pushShop: async (clusterId: string, endpoints: number, leaseSeconds = 600) => {
+      const answer = await worker.push(shopSnapshot(clusterId, endpoints), { leaseSeconds });
+      if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+      return AcknowledgementResponse.parse(answer.json());
+    },
+    /** Runs SQL in the object, which it may start. */
+    sql: (query: string, ...parameters: (string | number | null)[]) => runSql(worker, query, parameters),
+    /** Waits until workerd has evicted the object, after 10 s without requests, and starts it again. */
     evict: async () => {
       const starts = worker.events("object-started").length;
       while (worker.events("object-started").length <= starts) {
@@ -130,11 +109,9 @@ export async function buildWorker(
       "--no-warnings",
       wrangler,
       "deploy",
-      "--config",
-      configuration,
+      `--config=${configuration}`,
       "--dry-run",
-      "--outdir",
-      join(folder, "worker"),
+      `--outdir=${join(folder, "worker")}`,
     ],
     folder,
     cwd: checkout,

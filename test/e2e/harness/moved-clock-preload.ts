@@ -1,10 +1,8 @@
 /**
  * Loaded before a program (`--import`), in each of its threads: its clocks are ahead of the machine's by what
- * the file MOVED_CLOCK_FILE says at that moment, two float64 of milliseconds. The first one is that of the
- * wall clock, as when a machine's clock is set; the second one that of `performance.now()` and
- * `process.hrtime`. Timers run as they always do, unless MOVED_CLOCK_TIMERS is set: then those of the globals
- * and of `node:timers/promises` are due when the moved clock has passed them. `AbortSignal.timeout` keeps to
- * the machine's clock.
+ * the file MOVED_CLOCK_FILE says at that moment, in milliseconds as a float64. Timers run as they always do,
+ * unless MOVED_CLOCK_TIMERS is set: then those of the globals and of `node:timers/promises` are due when the
+ * moved clock has passed them. `AbortSignal.timeout` keeps to the machine's clock.
  */
 import { openSync, readSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -13,15 +11,15 @@ import timersPromises from "node:timers/promises";
 const path = process.env.MOVED_CLOCK_FILE;
 if (path === undefined) throw new Error("MOVED_CLOCK_FILE is not set");
 const file = openSync(path, "r");
-const ahead = new Float64Array(2);
+const ahead = new Float64Array(1);
 
-function read(index: 0 | 1): number {
+function read(): number {
   readSync(file, ahead, 0, ahead.byteLength, 0);
-  return ahead[index]!;
+  return ahead[0]!;
 }
 
 const RealDate = Date;
-const now = () => RealDate.now() + read(0);
+const now = () => RealDate.now() + read();
 // A proxy, so that dates that Node makes itself are instances of it, too.
 globalThis.Date = new Proxy(RealDate, {
   get: (target, key) => (key === "now" ? now : Reflect.get(target, key)),
@@ -31,9 +29,9 @@ globalThis.Date = new Proxy(RealDate, {
 });
 
 const elapsed = performance.now.bind(performance);
-performance.now = () => elapsed() + read(1);
+performance.now = () => elapsed() + read();
 const { bigint } = process.hrtime;
-process.hrtime.bigint = () => bigint() + BigInt(Math.round(read(1) * 1e6));
+process.hrtime.bigint = () => bigint() + BigInt(Math.round(read() * 1e6));
 
 if (process.env.MOVED_CLOCK_TIMERS !== undefined) moveTimers();
 
@@ -44,7 +42,7 @@ function moveTimers(): void {
   const waiting = new Map<unknown, { readonly due: number; readonly end: () => void }>();
   let before = 0;
   setInterval(() => {
-    const moved = read(1);
+    const moved = read();
     if (moved === before) return;
     before = moved;
     const now = performance.now();

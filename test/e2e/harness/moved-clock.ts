@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 
-/** One minute, hour and day in milliseconds. */
+/** In milliseconds. */
 export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
-export const DAY = 24 * HOUR;
 
 /**
  * The clock of Node processes that are started with `env`. It can be moved while they run, and a restarted
@@ -14,7 +12,7 @@ export const DAY = 24 * HOUR;
  *
  *     const clock = new MovedClock();
  *     const gateway = await startGateway({ env: clock.env });
- *     clock.pass(HOUR);
+ *     clock.pass(MINUTE);
  *
  * With `timers` the pauses of the processes end, too, once the clock has passed them.
  */
@@ -22,8 +20,7 @@ export class MovedClock {
   /** For the environment of the processes. */
   readonly env: Readonly<Record<string, string>>;
   readonly #path = join(temporaryFolder("moved-clock"), "ahead");
-  #wall = 0;
-  #elapsed = 0;
+  #ahead = 0;
 
   constructor({ timers = false } = {}) {
     this.#write();
@@ -37,16 +34,7 @@ export class MovedClock {
 
   /** What the wall clock of the processes shows, in Unix milliseconds. */
   now(): number {
-    return Date.now() + this.#wall;
-  }
-
-  /**
-   * Sets the wall clock, ahead of this machine's by `offset` milliseconds. Holds for the processes when it
-   * returns.
-   */
-  set(offset: number): void {
-    this.#wall = offset;
-    this.#write();
+    return Date.now() + this.#ahead;
   }
 
   /**
@@ -54,8 +42,7 @@ export class MovedClock {
    * Holds for the processes when it returns.
    */
   pass(milliseconds: number): void {
-    this.#wall += milliseconds;
-    this.#elapsed += milliseconds;
+    this.#ahead += milliseconds;
     this.#write();
   }
 
@@ -70,7 +57,7 @@ export class MovedClock {
   #write(): void {
     // One write in place: a process never reads half of it, or nothing.
     const file = openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600);
-    writeSync(file, new Float64Array([this.#wall, this.#elapsed]), 0, 2 * Float64Array.BYTES_PER_ELEMENT, 0);
+    writeSync(file, new Float64Array([this.#ahead]), 0, Float64Array.BYTES_PER_ELEMENT, 0);
     closeSync(file);
   }
 }

@@ -33,8 +33,6 @@ export interface GatewayOptions {
   port?: number;
   /** Further variables of its environment. */
   env?: Record<string, string>;
-  /** A program with its arguments that runs it, such as `taskset`. */
-  runBy?: readonly string[];
 }
 
 /** `clusterset-doh serve` in its own process. */
@@ -59,29 +57,23 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const stateDir = options.stateDir ?? join(folder, "state");
   const port = options.port ?? (await freePort());
   const url = `${tls ? "https" : "http"}://127.0.0.1:${port}`;
-  const tokenFileFor = (clusterId: string) => join(folder, `${clusterId}.token`);
-  for (const id of clusters)
-    writeFileSync(
-      tokenFileFor(id),
-      `${options.tokensOf?.tokenFor(id) ?? randomBytes(32).toString("base64url")}\n`,
-      { mode: 0o600 },
-    );
-  const lease =
-    leaseSeconds === undefined
-      ? {}
-      : { lease: { minimumSeconds: leaseSeconds, defaultSeconds: leaseSeconds, maximumSeconds: 600 } };
-  const configFile = join(folder, "config.yaml");
-  const { certificate } = options;
   const inFolder = (name: string) => join(folder, name);
+  const write = (name: string, text: string) => writeFileSync(inFolder(name), text, { mode: 0o600 });
+  const tokenFileFor = (clusterId: string) => inFolder(`${clusterId}.token`);
+  for (const id of clusters)
+    write(`${id}.token`, `${options.tokensOf?.tokenFor(id) ?? randomBytes(32).toString("base64url")}\n`);
+  const lease = leaseSeconds !== undefined && {
+    lease: { minimumSeconds: leaseSeconds, defaultSeconds: leaseSeconds, maximumSeconds: 600 },
+  };
+  const { certificate, speaksFor = {}, control = [] } = options;
   if (certificate !== undefined) {
-    writeFileSync(inFolder("server.crt"), certificate.cert);
-    writeFileSync(inFolder("server.key"), certificate.key, { mode: 0o600 });
-    writeFileSync(inFolder("authority.crt"), certificate.ca);
+    write("server.crt", certificate.cert);
+    write("server.key", certificate.key);
+    write("authority.crt", certificate.ca);
   }
   const files = certificate && {
     tls: { certificateFile: inFolder("server.crt"), keyFile: inFolder("server.key") },
   };
-  const { speaksFor = {}, control = [] } = options;
   const granted = clusters
     .filter((clusterId) => speaksFor[clusterId] !== undefined || control.includes(clusterId))
     .map((clusterId) => ({
@@ -90,35 +82,23 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       ...(speaksFor[clusterId] !== undefined && { speaksFor: speaksFor[clusterId] }),
       ...(control.includes(clusterId) && { control: true }),
     }));
-  const grants = granted.length === 0 ? {} : { push: { credentials: granted } };
+  const grants = granted.length > 0 && { push: { credentials: granted } };
   // On a busy machine it would count as overloaded, and reject pages and JSON.
   const limits = { loopDelayMilliseconds: 0, ...(config.limits as object | undefined) };
-  writeFileSync(configFile, JSON.stringify({ ...lease, ...files, ...grants, ...config, limits }));
-  const caFile = !tls
-    ? ""
-    : certificate
-      ? inFolder("authority.crt")
-      : join(stateDir, "tls", "self-signed.crt");
+  write("config.yaml", JSON.stringify({ ...lease, ...files, ...grants, ...config, limits }));
+  const own = join(stateDir, "tls", "self-signed.crt");
+  const caFile = !tls ? "" : certificate ? inFolder("authority.crt") : own;
   const readCa = () => (tls ? readFileSync(caFile, "utf8") : "");
 
   const client = gatewayClient(url, readCa, tokenFileFor);
 
-  const [command = process.execPath, ...runArgs] =
-    options.runBy === undefined ? [] : [...options.runBy, process.execPath];
   const server = await ServerProcess.start({
     name: "gateway",
-    command,
+    command: process.execPath,
     args: [
-      ...runArgs,
       ...nodeFlags,
-      cliPath,
-      "serve",
-      "--listen",
-      `127.0.0.1:${port}`,
-      "--state-dir",
-      stateDir,
-      "--config",
-      configFile,
+      ...[cliPath, "serve", "--listen", `127.0.0.1:${port}`],
+      ...["--state-dir", stateDir, "--config", inFolder("config.yaml")],
       ...zones.flatMap((zone) => ["--zone", zone]),
       ...(tls ? [] : ["--no-tls"]),
       ...clusters.flatMap((id) => ["--cluster-token", `${id}=${tokenFileFor(id)}`]),

@@ -1,6 +1,8 @@
 /** `npm run test:soak`: the tests that are too long, or need too much, for each change. */
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { CLUSTER_TOOLS, ISOLATED } from "../control/conformance/isolated.ts";
+import { ensureTools } from "../servers/tools/tools.ts";
 import { runVitest } from "./vitest.ts";
 
 /** One that `npm run test:soak -- <name>` runs. */
@@ -11,6 +13,8 @@ interface Soak {
   readonly files: readonly string[];
   /** What makes tests of CI longer here. */
   readonly env?: Readonly<Record<string, string>>;
+  /** It runs as root in namespaces of its own, with whole clusters. */
+  readonly isIsolated?: true;
   /** Variables that get a new seed, unless they are set. */
   readonly seeds?: readonly string[];
 }
@@ -70,16 +74,23 @@ const soaks: Readonly<Record<string, Soak>> = {
     seeds: ["CONTROL_SEED"],
   },
   connectivity: {
-    shows: "TCP connections of pods between two whole clusters, and the tutorial of multi-cluster services",
-    minutes: 40,
-    files: [`${E2E}/control/conformance/connectivity.soak.test.ts`, `${E2E}/control/tutorial.soak.test.ts`],
+    shows: "TCP connections of pods between two whole clusters",
+    minutes: 20,
+    files: [`${E2E}/control/conformance/connectivity.soak.test.ts`],
+    env: { E2E_ISOLATED: "1" },
+    isIsolated: true,
+  },
+  tutorial: {
+    shows: "the tutorial of multi-cluster services, with controllers of Kubernetes",
+    minutes: 20,
+    files: [`${E2E}/control/tutorial.soak.test.ts`],
   },
   programs: {
-    shows: "h2spec, Caddy with Pebble's ACME, dnsproxy, Firefox, and HTTP/2 clients of six languages",
+    shows: "h2spec, Caddy, dnsproxy, Firefox, and HTTP/2 clients of four languages",
     minutes: 40,
     files: [
       `${E2E}/abuse/http2/h2spec.soak.test.ts`,
-      `${E2E}/access/acme.soak.test.ts`,
+      `${E2E}/access/behind-caddy.soak.test.ts`,
       `${E2E}/clients/resolvers/dnsproxy.soak.test.ts`,
       `${E2E}/clients/firefox.soak.test.ts`,
       `${E2E}/clients/early-answers.soak.test.ts`,
@@ -120,7 +131,9 @@ else if (unknown.length > 0) {
 
 async function run(name: string): Promise<number> {
   if (name === "mutation") return mutate();
-  const { files, minutes, env = {}, seeds = [] } = soaks[name]!;
+  const { files, minutes, env = {}, seeds = [], isIsolated } = soaks[name]!;
+  // In there nothing can be fetched.
+  if (isIsolated) await ensureTools(CLUSTER_TOOLS, console.error);
   const seeded = seeds.map((seed) => [seed, process.env[seed] ?? String(randomInt(2 ** 31))] as const);
   const all = { ...env, ...Object.fromEntries(seeded) };
   const settings = Object.entries(all).map(([key, value]) => `${key}=${value}`);
@@ -129,6 +142,7 @@ async function run(name: string): Promise<number> {
   const projects = new Set(files.map((file) => /\.(e2e|soak)\.test\.ts$/.exec(file)?.[1] ?? "unit"));
   const code = await runVitest([...[...projects].map((project) => `--project=${project}*`), ...files], {
     env: all,
+    ...(isIsolated && { under: ISOLATED }),
     boundMs: minutes * 60_000,
   });
   console.log(

@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 /** How a run of vitest differs from one in this environment. */
 export interface VitestOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** The start of a command line that runs it, such as `unshare`. */
+  readonly under?: readonly string[];
   /** After this the run is ended, and has failed. */
   readonly boundMs?: number;
 }
@@ -13,7 +15,8 @@ export interface VitestOptions {
  */
 export async function runVitest(args: readonly string[], options: VitestOptions = {}): Promise<number> {
   const vitest = fileURLToPath(new URL("vitest.mjs", import.meta.resolve("vitest/package.json")));
-  const child = spawn(process.execPath, [vitest, "run", ...args], {
+  const [program, ...line] = [...(options.under ?? []), process.execPath, vitest, "run", ...args];
+  const child = spawn(program!, line, {
     cwd: fileURLToPath(new URL("../../..", import.meta.url)),
     env: { ...process.env, ...options.env },
     stdio: "inherit",

@@ -10,7 +10,6 @@ import { ServerProcess } from "../servers/process.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
 import { ensureTool } from "../servers/tools/tools.ts";
 
-/** A secondary on Deno; its primary is a Node gateway. */
 const denoSecondary: HostUnderTest = {
   name: "Deno, as a secondary",
   async start(settings) {

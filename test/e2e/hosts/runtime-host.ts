@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Config, HostSettings, HostUnderTest, RunningHost } from "../../conformance/host-under-test.ts";
+import type { Config, HostSettings, HostUnderTest } from "../../conformance/host-under-test.ts";
 import { connectTo } from "../../conformance/hosts/socket-fetch.ts";
 import { makeRequest } from "../../conformance/http-case.ts";
 import { checkout } from "../harness/cli.ts";
@@ -10,12 +10,8 @@ import { temporaryFolder } from "../servers/tools/folders.ts";
 import { ensureTool } from "../servers/tools/tools.ts";
 
 /** A gateway on a JavaScript runtime, in a process of its own, with the file store and TLS. */
-export interface RuntimeProcess extends RunningHost {
-  readonly port: number;
-  readonly process: ServerProcess;
-}
+export type RuntimeProcess = Awaited<ReturnType<typeof startOnRuntime>>;
 
-/** The command line of a runtime for the gateway. */
 export interface Runtime {
   readonly name: string;
   readonly program: "deno" | "bun";
@@ -31,16 +27,12 @@ export const deno: Runtime = {
 
 export const bun: Runtime = { name: "Bun", program: "bun", args: [join(checkout, "src/hosts/bun/serve.ts")] };
 
-/** A runtime for the conformance suite. */
 export function runtimeHost(runtime: Runtime): HostUnderTest {
   return { name: runtime.name, start: (settings) => startOnRuntime(runtime, settings) };
 }
 
 /** Starts the gateway from the checkout on a runtime, and waits until it answers. */
-export async function startOnRuntime(
-  runtime: Runtime,
-  settings: HostSettings & Pick<Config, "tls">,
-): Promise<RuntimeProcess> {
+export async function startOnRuntime(runtime: Runtime, settings: HostSettings & Pick<Config, "tls">) {
   const command = await ensureTool(runtime.program);
   const folder = temporaryFolder(runtime.program);
   const port = await freePort();

@@ -73,9 +73,7 @@ describe.each([deno, bun])("the gateway on $name", (runtime) => {
     expect(host.process.exitCode).toBe(0);
     await host.process.start();
   });
-});
 
-describe.each([deno, bun])("TLS from PEM files on $name", (runtime) => {
   it("answers with the certificate in the files", async () => {
     const { certPath, keyPath } = await certificateFor(temporaryFolder("tls"));
     const tls = { certificateFile: certPath, keyFile: keyPath };

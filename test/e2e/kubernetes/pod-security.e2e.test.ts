@@ -29,7 +29,6 @@ const folders = ["gateway", "sync-worker"].flatMap((part) => [
   part,
   ...readdirSync(join(base, part, "components")).map((name) => join(part, "components", name)),
 ]);
-const ofWorker = folders.filter((folder) => folder.startsWith("sync-worker"));
 
 /** What the controller of a Deployment or StatefulSet would create. */
 function podOf(folder: string): Pod {
@@ -98,50 +97,33 @@ describe("Pod Security", () => {
     },
   );
 
-  test.each(ofWorker)(
-    "infra/kubernetes/%s: nothing can be written, everything is limited, one pod alone has the token",
+  test.each(folders)(
+    "infra/kubernetes/%s: at most the state can be written, everything is limited, the worker alone has a token",
     (folder) => {
-      const { serviceAccountName, automountServiceAccountToken, containers } = podOf(folder).spec;
+      const { serviceAccountName, automountServiceAccountToken, containers, volumes } = podOf(folder).spec;
+      const isWorker = folder.startsWith("sync-worker");
       expect(containers).toHaveLength(1);
-      for (const { securityContext, resources, volumeMounts } of containers) {
-        expect(securityContext).toEqual({
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ["ALL"] },
-        });
-        expect(Object.keys(resources.limits).sort()).toEqual(["cpu", "memory"]);
-        expect(volumeMounts.every(({ readOnly }) => readOnly === true)).toBe(true);
-      }
+      const [{ securityContext, resources, volumeMounts }] = containers as [Container];
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      expect(Object.keys(resources.limits).sort()).toEqual(["cpu", "memory"]);
+      expect(volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual(
+        isWorker ? [] : [{ name: "state", mountPath: "/var/lib/clusterset-doh" }],
+      );
+      // A copy, which goes with its pod.
+      if (folder.endsWith("/shared-store")) expect(volumes).toContainEqual({ name: "state", emptyDir: {} });
       // The worker reads the API server with it; whatever else uses the account gets none.
-      expect(automountServiceAccountToken).toBe(true);
-      const accounts = infraManifests(join(base, folder)).filter(({ kind }) => kind === "ServiceAccount");
+      expect(automountServiceAccountToken).toBe(isWorker);
+      const access = infraManifests(join(base, folder)).filter(({ apiVersion, kind }) =>
+        /rbac|ServiceAccount/.test(`${apiVersion} ${kind}`),
+      );
+      const accounts = access.filter(({ kind }) => kind === "ServiceAccount");
       expect(accounts.map(({ metadata: { name } }) => name)).toContain(serviceAccountName);
       for (const account of accounts) expect(account.automountServiceAccountToken).toBe(false);
+      if (!isWorker) expect(access).toEqual(accounts);
     },
   );
-
-  test("with the component shared-store the gateway can write only a copy, which goes with its pod", () => {
-    const { containers, volumes } = podOf("gateway/components/shared-store").spec;
-    const [{ volumeMounts }] = containers as [Container];
-    expect(volumeMounts).toHaveLength(5);
-    expect(volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([
-      { name: "state", mountPath: "/var/lib/clusterset-doh" },
-    ]);
-    expect(volumes).toContainEqual({ name: "state", emptyDir: {} });
-  });
-
-  test("infra/kubernetes/gateway can write only its state, has resource limits, and has neither token nor rights", () => {
-    const { automountServiceAccountToken, serviceAccountName, containers } = podOf("gateway").spec;
-    expect([automountServiceAccountToken, serviceAccountName]).toEqual([false, "gateway"]);
-    const accounts = infraManifests(gatewayFolder).filter(({ apiVersion, kind }) =>
-      /rbac|ServiceAccount/.test(`${apiVersion} ${kind}`),
-    );
-    expect(accounts).toEqual([expect.objectContaining({ automountServiceAccountToken: false })]);
-    const [{ securityContext, resources, volumeMounts }] = containers as [Container];
-    expect(securityContext).toMatchObject({ readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } });
-    expect(Object.keys(resources.limits).sort()).toEqual(["cpu", "memory"]);
-    expect(volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([
-      { name: "state", mountPath: "/var/lib/clusterset-doh" },
-    ]);
-  });
 });

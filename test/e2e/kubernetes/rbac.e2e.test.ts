@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { world } from "../commands/exported.ts";
@@ -7,8 +7,7 @@ import { accessManifests, infraManifests, kubeconfigOfWorker, workerFolder } fro
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import type { ApiClient } from "../servers/kubernetes/api-client.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
-import { installPodMonitorCrd } from "../servers/kubernetes/crds.ts";
-import { installGkeCrds } from "../servers/kubernetes/gke-crds.ts";
+import { installGkeCrds } from "../servers/kubernetes/crds.ts";
 import { clusterProperty, type KubeObject } from "../servers/kubernetes/objects.ts";
 import type { PolicyRule } from "../servers/kubernetes/service-account.ts";
 
@@ -19,7 +18,6 @@ describe("the rights that infra/kubernetes gives a worker", () => {
 
   beforeAll(async () => {
     [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
-    await installPodMonitorCrd(server.admin);
     await server.admin.apply(
       clusterProperty("cluster.clusterset.k8s.io", "east"),
       ...world("shop", { web: { endpoints: ["10.1.0.1"] } }),
@@ -29,19 +27,6 @@ describe("the rights that infra/kubernetes gives a worker", () => {
   afterAll(async () => {
     await worker?.stop();
     await Promise.all([gateway?.stop(), server?.stop()]);
-  });
-
-  test("the API server accepts the worker's manifests and its components", async () => {
-    const base = infraManifests();
-    await server.admin.apply(...base);
-    const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
-    const inBase = new Set(base.map(nameOf));
-    for (const name of readdirSync(join(workerFolder, "components"))) {
-      const objects = infraManifests(join(workerFolder, "components", name));
-      await server.admin.apply(...objects);
-      // The rights that it adds would be those of the following tests, too.
-      await server.admin.remove(...objects.filter((object) => !inBase.has(nameOf(object))));
-    }
   });
 
   test("they allow only reading, and no Secrets, ConfigMaps or Pods", async () => {
@@ -64,6 +49,15 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     expect(errorsIn(worker.log())).toEqual([]);
     expect(worker.log()).not.toMatch(/forbid/i);
     expect(listedIn(worker.log())).toEqual(grantedBy(accessManifests()));
+  });
+
+  test("a worker whose credentials the API server rejects says where to renew them", async () => {
+    await worker?.stop();
+    const options = { gateways: [gateway], tokenFile: gateway.tokenFileFor("east") };
+    worker = startSync({ ...options, kubeconfig: server.kubeconfig("an-old-token") });
+    await eventually(worker.log).toMatch(
+      /does not accept the credentials of user .* of .* \(401\) for .*; renew them there/,
+    );
   });
 
   test("--pods verified needs the component cluster-local; then only the cluster itself has its zone", async () => {

@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -6,7 +5,6 @@ import { emptySnapshot } from "../../snapshot/worlds.ts";
 import { world } from "../commands/exported.ts";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
 import { accessManifests, infraManifests, kubeconfigOfWorker, workerFolder } from "../harness/infra.ts";
-import { MovedClock } from "../harness/moved-clock.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { clusterProperty } from "../servers/kubernetes/objects.ts";
@@ -25,18 +23,10 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
   let east: ApiServer;
   let west: ApiServer;
   let gateway: GatewayProcess;
-  /** Of the gateway. */
-  const clock = new MovedClock({ timers: true });
   let worker: SyncProcess | undefined;
 
-  /**
-   * A further key file that an API server verifies with, and publishes: at first one that it never signs
-   * with.
-   */
-  const otherKeys = (name: string) => join(folder, `${name}-other.key`);
   async function startCluster(name: string): Promise<ApiServer> {
-    writeFileSync(otherKeys(name), newKey());
-    const server = await startApiServer({ name, args: [`--service-account-key-file=${otherKeys(name)}`] });
+    const server = await startApiServer({ name });
     await server.admin.apply(...accessManifests());
     writeFileSync(keysOf(name), JSON.stringify(await server.admin.api("GET", "/openid/v1/jwks")));
     return server;
@@ -65,7 +55,6 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     writeFileSync(join(folder, "west.crt"), west.ca);
     const oidc = { issuer: ISSUER, subject: SUBJECT };
     gateway = await startGateway({
-      env: clock.env,
       config: {
         push: {
           credentials: [
@@ -166,37 +155,4 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     project(await tokenOf(east));
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.2"]);
   });
-
-  test("during a rotation of the signing key tokens of both keys are valid while both are published", async () => {
-    const rotate = async (server: ApiServer, name: string) => {
-      const signing = join(server.folder, "service-accounts.key");
-      writeFileSync(otherKeys(name), readFileSync(signing));
-      writeFileSync(signing, newKey());
-      await server.restart();
-    };
-    const old = { east: await tokenOf(east), west: await tokenOf(west) };
-    await Promise.all([rotate(east, "east"), rotate(west, "west")]);
-    const next = { east: await tokenOf(east), west: await tokenOf(west) };
-    // Behind a URL an unknown key is looked up, though not more often than every 30 seconds.
-    await eventually(clock.passing(() => put("west", next.west))).toMatchObject({ status: 200 });
-    expect(await put("west", old.west)).toMatchObject({ status: 200 });
-    expect(await put("east", next.east)).toMatchObject({
-      status: 401,
-      text: expect.stringMatching(/UNKNOWN_KEY.*newest keys/),
-    });
-    writeFileSync(keysOf("east"), JSON.stringify(await east.admin.api("GET", "/openid/v1/jwks")));
-    await eventually(clock.passing(() => put("east", next.east))).toMatchObject({ status: 200 });
-    expect(await put("east", old.east)).toMatchObject({ status: 200 });
-  });
-
-  test("keys from a URL stay valid when the API server is down", async () => {
-    const token = await tokenOf(west);
-    await west.process.stop();
-    expect(await put("west", token)).toMatchObject({ status: 200 });
-  });
 });
-
-function newKey(): string {
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  return privateKey.export({ type: "pkcs1", format: "pem" }).toString();
-}

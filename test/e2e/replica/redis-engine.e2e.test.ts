@@ -4,8 +4,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Kind } from "../../../src/database/places.ts";
 import { RedisLog } from "../../../src/replica/redis-log.ts";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
-import { append, changeTo, clusterAt, rowsOf } from "../../replica/contract.ts";
+import { append, changeTo, clusterAt, describeSharedLog, rowsOf } from "../../replica/contract.ts";
 import { eventually } from "../harness/answers.ts";
+import { runCli } from "../harness/cli.ts";
+import { FaultProxy } from "../servers/network.ts";
 import { freePort } from "../servers/ports.ts";
 import { startRedis } from "../servers/redis.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
@@ -18,6 +20,25 @@ beforeAll(async () => {
 });
 
 afterAll(() => logs?.redis.process.stop());
+
+describeSharedLog("Redis", async () => {
+  const prefix = logs.newPrefix();
+  const closing: (() => Promise<void>)[] = [];
+  return {
+    async connect() {
+      const network = await FaultProxy.start(logs.redis.port);
+      const log = await logs.open(prefix, { url: `redis://127.0.0.1:${network.port}` });
+      closing.push(() => network.close());
+      return { log, disconnect: () => void network.refuse(), reconnect: () => void network.heal() };
+    },
+    async trim() {
+      await logs.onKey(prefix, "XTRIM", "log", "MAXLEN", "1");
+    },
+    async close() {
+      for (const close of closing) await close();
+    },
+  };
+});
 
 /** An entry with text of that many characters. */
 function entryOf(characters: number, name = "shop/web") {
@@ -191,4 +212,13 @@ test("an engine with TLS is believed only with a certificate of the configured a
   log.close();
   await expect(logs.open("tls", { url })).rejects.toThrow(/SELF_SIGNED_CERT_IN_CHAIN/);
   await secure.process.stop();
+});
+
+test("a gateway whose engine cannot be used ends with its address and the cause, without the password", async () => {
+  const store = "redis://user:hidden@127.0.0.1:1/3";
+  const args = [`--store=${store}`, `--state-dir=${temporaryFolder("unused")}`, "--listen=127.0.0.1:0"];
+  const { code, stdout, stderr } = await runCli(["serve", ...args]);
+  const cause = expect.stringMatching(/the store redis:\/\/127\.0\.0\.1:1\/3: .*ECONNREFUSED/);
+  expect([code, stderr]).toEqual([2, cause]);
+  expect(stderr + stdout).not.toContain("hidden");
 });

@@ -2,19 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generate } from "selfsigned";
 
-/** A certificate and its key, as PEM text and as files. */
-export interface Certificate {
-  cert: string;
-  key: string;
-  certPath: string;
-  keyPath: string;
-}
+export type Certificate = Awaited<ReturnType<typeof certificateFor>>;
 
-/**
- * Makes a self-signed certificate for localhost and 127.0.0.1 and writes `tls.crt` and `tls.key` into
- * `folder`.
- */
-export async function certificateFor(folder: string): Promise<Certificate> {
+/** Writes a self-signed certificate for localhost and 127.0.0.1 into `folder`: `tls.crt` and `tls.key`. */
+export async function certificateFor(folder: string) {
   const pem = await generate([{ name: "commonName", value: "localhost" }], {
     algorithm: "sha256",
     extensions: [

@@ -8,52 +8,17 @@ import { ServerProcess } from "./process.ts";
 import { removeFolder, temporaryFolder } from "./tools/folders.ts";
 import { ensureTool } from "./tools/tools.ts";
 
-/** How the `kubernetes` plugin of a CoreDNS is set up. */
-export interface KubernetesPlugin {
-  /** The kubeconfig file of the cluster that is served. */
-  kubeconfig: string;
-  /** The zones with the names of that cluster; the first is the one that PTR records point into. */
-  zones?: string[];
-  /** The clusterset zones. */
-  multiclusterZones?: string[];
-  /** Further lines of the plugin's block, such as `ttl 30`. */
-  lines?: string[];
+export type CoreDns = Awaited<ReturnType<typeof startCoreDns>>;
+
+/** The Corefile text of a `kubernetes` plugin. @param lines further ones of its block, such as `ttl 30` */
+export function kubernetesPlugin({ kubeconfig, lines = [] }: { kubeconfig: string; lines?: string[] }) {
+  const block = [`kubeconfig ${kubeconfig}`, "multicluster clusterset.local", ...lines];
+  const zones = "cluster.local clusterset.local in-addr.arpa ip6.arpa";
+  return [`kubernetes ${zones} {`, ...block.map((line) => `  ${line}`), "}"].join("\n");
 }
 
-/** A CoreDNS in its own process. */
-export interface CoreDns {
-  /** Plain DNS over UDP and TCP on 127.0.0.1. */
-  port: number;
-  /** Where it answers DoH, if that was asked for, and the PEM text to check its certificate against. */
-  doh?: { url: string; ca: string };
-  folder: string;
-  process: ServerProcess;
-  /** Stops it and removes the folder. */
-  stop(): Promise<void>;
-}
-
-/** The Corefile text of a `kubernetes` plugin; the reverse zones are served as well. */
-export function kubernetesPlugin(options: KubernetesPlugin): string {
-  const {
-    kubeconfig,
-    zones = ["cluster.local"],
-    multiclusterZones = ["clusterset.local"],
-    lines = [],
-  } = options;
-  const all = [...zones, ...multiclusterZones, "in-addr.arpa", "ip6.arpa"];
-  const multicluster = multiclusterZones.length > 0 ? [`multicluster ${multiclusterZones.join(" ")}`] : [];
-  const block = [`kubeconfig ${kubeconfig}`, ...multicluster, ...lines];
-  return [`kubernetes ${all.join(" ")} {`, ...block.map((line) => `  ${line}`), "}"].join("\n");
-}
-
-/**
- * Starts a CoreDNS on a free loopback port with the given plugins, each one or several lines of a Corefile,
- * and waits until all of them are ready. With `doh` it answers the same over HTTPS on a second port.
- */
-export async function startCoreDns(
-  plugins: string[],
-  options: { name?: string; doh?: boolean } = {},
-): Promise<CoreDns> {
+/** Starts a CoreDNS with these plugins (lines of a Corefile) on loopback. @param options `doh`: HTTPS, too */
+export async function startCoreDns(plugins: string[], options: { name?: string; doh?: boolean } = {}) {
   const coredns = await ensureTool("coredns");
   const name = options.name ?? "coredns";
   const folder = temporaryFolder(name);
@@ -89,18 +54,12 @@ export async function startCoreDns(
     await process.stop();
     removeFolder(folder);
   };
-  return { port, folder, process, stop, ...(doh ? { doh: { url: doh.url, ca: doh.ca } } : {}) };
+  return { port, folder, process, stop, doh };
 }
 
-async function dohSetup(
-  folder: string,
-): Promise<{ port: number; url: string; ca: string; tlsPlugin: string }> {
+async function dohSetup(folder: string) {
   const port = await freePort();
   const { certPath, keyPath, cert } = await certificateFor(folder);
-  return {
-    port,
-    url: `https://127.0.0.1:${port}/dns-query`,
-    ca: cert,
-    tlsPlugin: `tls ${certPath} ${keyPath}`,
-  };
+  const url = `https://127.0.0.1:${port}/dns-query`;
+  return { port, url, ca: cert, tlsPlugin: `tls ${certPath} ${keyPath}` };
 }

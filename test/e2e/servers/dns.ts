@@ -1,7 +1,6 @@
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { connect } from "node:net";
 import {
   AUTHORITATIVE_ANSWER,
   type DecodedPacket,
@@ -10,46 +9,34 @@ import {
   type Packet,
   RECURSION_DESIRED,
   type RecordType,
-  streamDecode,
   TRUNCATED_RESPONSE,
 } from "dns-packet";
 import { Agent, request } from "undici";
 import { DEADLINE } from "../../deadline.ts";
 import { optRecord } from "../../dns/opt-record.ts";
+import { StreamClient } from "../../hosts/listeners/dns-clients.ts";
 
 /** A question, or a whole query as wire bytes. */
-export type Query =
-  | { name: string; type: RecordType; edns?: boolean; recursionDesired?: boolean }
-  | Uint8Array;
+export type Query = { name: string; type: RecordType; edns?: boolean } | Uint8Array;
 
 /** An answer as bytes and as dns-packet decodes it. */
-export interface DnsAnswer {
-  raw: Buffer;
-  message: DecodedPacket;
-  /** NOERROR, NXDOMAIN, … */
-  rcode: string;
-  aa: boolean;
-  tc: boolean;
-}
+export type DnsAnswer = ReturnType<typeof answerOf>;
 
 /** The wire bytes of a query; DoH asks for ID 0, the other transports for a random one. */
 export function queryBytes(query: Query, id = randomInt(0x10000)): Buffer {
   if (query instanceof Uint8Array) return Buffer.from(query);
-  const { name, type, edns = false, recursionDesired = true } = query;
+  const { name, type, edns = false } = query;
   const packet: Packet = {
     type: "query",
     id,
-    flags: recursionDesired ? RECURSION_DESIRED : 0,
+    flags: RECURSION_DESIRED,
     questions: [{ name, type, class: "IN" }],
     additionals: edns ? [optRecord([], { udpPayloadSize: 1232 })] : [],
   };
   return encode(packet);
 }
 
-/**
- * Asks 127.0.0.1:`port` over UDP; a truncated answer is returned as it is.
- * @param resendMs after which the query is sent again: datagrams are lost where a buffer is full
- */
+/** Asks 127.0.0.1:`port` over UDP, again after `resendMs`: datagrams are lost where a buffer is full. */
 export async function queryUdp(port: number, query: Query, resendMs = 1000): Promise<DnsAnswer> {
   const socket = createSocket("udp4");
   const bytes = queryBytes(query);
@@ -66,25 +53,14 @@ export async function queryUdp(port: number, query: Query, resendMs = 1000): Pro
   }
 }
 
-/** Asks 127.0.0.1:`port` over TCP. */
 export async function queryTcp(port: number, query: Query): Promise<DnsAnswer> {
-  const socket = connect(port, "127.0.0.1");
+  const client = await StreamClient.tcp(port);
   try {
-    await once(socket, "connect", { signal: AbortSignal.timeout(DEADLINE) });
-    const bytes = queryBytes(query);
-    const length = Buffer.alloc(2);
-    length.writeUInt16BE(bytes.length);
-    socket.write(Buffer.concat([length, bytes]));
-    let received = Buffer.alloc(0);
-    socket.setTimeout(DEADLINE, () => socket.destroy(new Error("no DNS answer over TCP in time")));
-    for await (const chunk of socket) {
-      received = Buffer.concat([received, chunk as Buffer]);
-      if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) break;
-    }
-    if (!streamDecode(received)) throw new Error("the connection ended within the answer");
-    return answerOf(received.subarray(2, 2 + received.readUInt16BE(0)));
+    const answer = await client.ask(queryBytes(query));
+    if (answer === undefined) throw new Error("the connection ended without an answer");
+    return answerOf(answer);
   } finally {
-    socket.destroy();
+    client.close();
   }
 }
 
@@ -122,8 +98,7 @@ export async function queryDoh(
   }
 }
 
-/** Decodes the bytes of an answer. */
-export function answerOf(raw: Buffer): DnsAnswer {
+export function answerOf(raw: Buffer) {
   const message = decode(raw);
   const flags = message.flags ?? 0;
   // @types/dns-packet leaves the rcode out, which dns-packet decodes.

@@ -2,22 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { run } from "./run.ts";
 
-/** A network namespace of its own, which lasts until `close` or the end of this process. */
-export interface NetworkNamespace {
-  /** The process that holds it: `ip link set … netns <pid>`. */
-  pid: number;
-  /** A command line that runs a program in it. */
-  command(...line: string[]): [string, ...string[]];
-  /** Runs lines of a shell script in it; the first that fails is an error. */
-  run(...lines: string[]): Promise<string>;
-  close(): void;
-}
-
-/**
- * Makes one, whose loopback interface is up. Needs root.
- * @param resolvConf the file that programs in it see as /etc/resolv.conf
- */
-export async function startNetworkNamespace(resolvConf = "/etc/resolv.conf"): Promise<NetworkNamespace> {
+/** A network namespace until `close` or this process's end. @param resolvConf its /etc/resolv.conf */
+export async function startNetworkNamespace(resolvConf = "/etc/resolv.conf") {
   const script =
     'mount --bind "$0" /etc/resolv.conf && ip link set lo up && echo ready && exec sleep infinity';
   const holder = spawn(
@@ -27,22 +13,15 @@ export async function startNetworkNamespace(resolvConf = "/etc/resolv.conf"): Pr
   );
   await Promise.race([once(holder.stdout, "data"), failed(holder)]);
   const pid = holder.pid!;
-  const command = (...line: string[]): [string, ...string[]] => [
-    "nsenter",
-    "--target",
-    String(pid),
-    "--net",
-    "--mount",
-    "--",
-    ...line,
-  ];
+  const within = ["--target", String(pid), "--net", "--mount", "--"];
+  const command = (...line: string[]): [string, ...string[]] => ["nsenter", ...within, ...line];
   return {
+    /** That of the process that holds it: `ip link set … netns <pid>`. */
     pid,
+    /** A command line that runs a program in it. */
     command,
-    run: async (...lines) => {
-      const [program, ...args] = command("sh", "-ec", lines.join("\n"));
-      return run(program, args);
-    },
+    /** Runs lines of a shell script in it; the first that fails is an error. */
+    run: (...lines: string[]) => run("nsenter", [...within, "sh", "-ec", lines.join("\n")]),
     close: () => void holder.kill("SIGKILL"),
   };
 }

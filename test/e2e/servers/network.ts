@@ -34,10 +34,7 @@ export class FaultProxy {
     return proxy;
   }
 
-  /**
-   * Ends all faults. Connections that lost bytes get no more of them, as after a failure of the network: the
-   * server's side of them is closed, the client's is not.
-   */
+  /** Ends all faults; of connections that lost bytes the server's side is closed, the client's is not. */
   async heal(): Promise<void> {
     this.#delay = 0;
     this.#swallows = false;
@@ -71,7 +68,6 @@ export class FaultProxy {
     await closed;
   }
 
-  /** Ends it. */
   close(): Promise<void> {
     return this.refuse();
   }

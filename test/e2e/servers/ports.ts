@@ -7,10 +7,7 @@ import { createServer, type ListenOptions } from "node:net";
 const LOWEST = 20_000;
 const PORTS = 12_000;
 
-/**
- * A loopback port that is free for TCP and UDP, and that `freePort` gives to no process on this machine while
- * this one lives.
- */
+/** A port that is free for TCP and UDP, and that `freePort` gives to no other process on this machine. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 1000; attempt++) {
     const port = LOWEST + Math.floor(Math.random() * PORTS);
@@ -19,10 +16,7 @@ export async function freePort(): Promise<number> {
   throw new Error("no free port");
 }
 
-/**
- * Claims a port by a name that the kernel gives to one process alone, until that ends (unix(7): an abstract
- * socket).
- */
+/** Claims a port by a name that one process alone has until it ends (unix(7): an abstract socket). */
 async function isClaimed(port: number): Promise<boolean> {
   return (await listen({ path: `\0clusterset-doh-e2e-port-${port}` })) !== undefined;
 }

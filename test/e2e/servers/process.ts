@@ -12,7 +12,6 @@ export interface ServerSpec {
   name: string;
   command: string;
   args: readonly string[];
-  /** The log goes here, as `<name>.log`. */
   folder: string;
   env?: Record<string, string>;
   cwd?: string;
@@ -24,22 +23,18 @@ export interface ServerSpec {
 export class ServerProcess {
   readonly spec: ServerSpec;
   #child: ChildProcess | undefined;
-  /** How often it was started. */
   starts = 0;
 
-  /** Takes the spec only; `start` starts the process. */
   constructor(spec: ServerSpec) {
     this.spec = spec;
   }
 
-  /** Starts a process for `spec` and waits until it is ready. */
   static async start(spec: ServerSpec): Promise<ServerProcess> {
     const server = new ServerProcess(spec);
     await server.start();
     return server;
   }
 
-  /** The process id while it runs. */
   get pid(): number | undefined {
     return this.isRunning ? this.#child?.pid : undefined;
   }
@@ -54,17 +49,11 @@ export class ServerProcess {
     return this.#child?.exitCode ?? null;
   }
 
-  /** Resolves when the process has ended, for whatever reason. */
-  ended(): Promise<void> {
-    return this.#ended();
-  }
-
   /** Everything that the server has written, over all of its starts. */
   log(): string {
     return readFileSync(this.#logPath, "utf8");
   }
 
-  /** Starts the process, without waiting for it to serve. */
   spawn(): void {
     if (this.isRunning) throw new Error(`${this.spec.name} runs already`);
     this.starts++;
@@ -80,10 +69,7 @@ export class ServerProcess {
     closeSync(log);
   }
 
-  /**
-   * Starts the process and waits until it is ready; if it ends before that, the error carries the end of its
-   * log.
-   */
+  /** Starts the process and waits until it is ready. @throws {Error} with the end of its log */
   async start(): Promise<void> {
     this.spawn();
     const ready = waitFor(
@@ -91,7 +77,7 @@ export class ServerProcess {
       async () => !this.isRunning || ((await this.spec.ready()) && "ready"),
     ).catch(({ cause }: Error) => (cause === undefined ? "late" : `late, ${describeError(cause)}`));
     // Whoever has its port may let a request wait.
-    const outcome = await Promise.race([this.#ended().then(() => "ended"), ready]);
+    const outcome = await Promise.race([this.ended().then(() => "ended"), ready]);
     if (outcome === "ready") return;
     await this.kill();
     const lastLines = this.log().trim().split("\n").slice(-20).join("\n");
@@ -102,7 +88,7 @@ export class ServerProcess {
   async stop(): Promise<void> {
     if (!this.isRunning) return;
     this.#child?.kill("SIGTERM");
-    await Promise.race([this.#ended(), sleep(DEADLINE, undefined, { ref: false })]);
+    await Promise.race([this.ended(), sleep(DEADLINE, undefined, { ref: false })]);
     if (!this.isRunning) return;
     await this.kill();
     throw new Error(`${this.spec.name} did not end`);
@@ -113,17 +99,13 @@ export class ServerProcess {
     this.#child?.kill(name);
   }
 
-  /** Kills the process without giving it a chance to react (`kill -9`). */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
     this.#child?.kill("SIGKILL");
-    await this.#ended();
+    await this.ended();
   }
 
-  /**
-   * Stops the process if it runs and starts it again with the same arguments, so with the same ports and
-   * files.
-   */
+  /** Stops the process if it runs and starts it again, with the same ports and files. */
   async restart(): Promise<void> {
     await this.stop();
     await this.start();
@@ -133,7 +115,8 @@ export class ServerProcess {
     return join(this.spec.folder, `${this.spec.name}.log`);
   }
 
-  #ended(): Promise<void> {
+  /** Resolves when the process has ended, for whatever reason. */
+  ended(): Promise<void> {
     return new Promise((resolve) => {
       if (this.isRunning) this.#child?.once("exit", () => resolve());
       else resolve();

@@ -7,25 +7,11 @@ import { ServerProcess } from "./process.ts";
 import { temporaryFolder } from "./tools/folders.ts";
 import { ensureTool } from "./tools/tools.ts";
 
-/** A redis-server in its own process. */
-export interface Redis {
-  readonly url: string;
-  readonly port: number;
-  readonly process: ServerProcess;
-  /** Its folder, which has its append-only file. */
-  readonly folder: string;
-  /** Runs one command as the user `default`. */
-  run(...command: string[]): Promise<unknown>;
-}
+/** A redis-server in its own process, and the folder with its append-only file. */
+export type Redis = Awaited<ReturnType<typeof startRedis>>;
 
-/** Lines of redis.conf. */
-export type Directives = Readonly<Record<string, string | number>>;
-
-/**
- * Starts a redis-server that keeps every write on disk before it replies. The user `default` has no password
- * unless one is given.
- */
-export async function startRedis(directives: Directives = {}, password?: string): Promise<Redis> {
+/** Starts a redis-server that syncs every write. @param directives lines of redis.conf */
+export async function startRedis(directives: Record<string, string | number> = {}, password?: string) {
   await ensureTool("redis-server");
   const folder = temporaryFolder("redis");
   const port = await freePort();

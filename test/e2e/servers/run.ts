@@ -1,19 +1,12 @@
 import { spawn } from "node:child_process";
 
-/** Where progress lines go. */
 export type Report = (line: string) => void;
-
-/** The options of `run` beside the command line. */
-export interface RunOptions {
-  cwd?: string;
-  env?: Record<string, string>;
-}
 
 /** Runs a program to its end and returns its standard output; a non-zero exit is an error with the reason. */
 export async function run(
   command: string,
   args: readonly string[],
-  options: RunOptions = {},
+  options: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<string> {
   const child = spawn(command, args, {
     cwd: options.cwd,

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DEADLINE } from "../../deadline.ts";
 
-/**
- * Calls `probe` until it returns something other than false or undefined.
- * @throws {Error} after the deadline, with the last error of `probe` as its cause
- */
+/** Calls `probe` until it returns something. @throws {Error} after the deadline, with its last error */
 export async function waitFor<T>(
   what: string,
   probe: () => Promise<T | false | undefined> | T | false | undefined,

@@ -9,10 +9,10 @@ import { makeAuthority, makeServer, type PemPair } from "../../hosts/client-cert
 import { StreamClient } from "../../hosts/listeners/dns-clients.ts";
 import { type DnsServer, startDnsServer } from "../../hosts/listeners/dns-server.ts";
 import { eventually, metric } from "../harness/answers.ts";
+import { MANY, openMany } from "../harness/connections.ts";
 import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { answerOf, type DnsAnswer, queryBytes, queryTcp, queryUdp } from "../servers/dns.ts";
 import { freePort } from "../servers/ports.ts";
-import { MANY, openMany } from "./connections.ts";
 
 const ADDRESS = "192.0.2.1";
 const THREADS = 2;

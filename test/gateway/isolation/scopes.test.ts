@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { View } from "../../../src/access/client.ts";
-import type { QueryStages, ScopedGateway } from "../../../src/gateway/gateway-types.ts";
+import type { ScopedGateway } from "../../../src/gateway/gateway-types.ts";
 import { explainAnswer } from "../../../src/http/explain.ts";
 import { readAnswer } from "../../../src/http/json.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
-import type { KeyWorld } from "../../../src/names/key-world.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../../src/snapshot/schema.ts";
 import { localityView } from "../../../src/zone/world.ts";
 import { DEFAULT_LEASE } from "../../config/default-limits.ts";
@@ -20,9 +19,9 @@ import {
   type PartlyHidden,
   VISIBLE_CLUSTERS,
 } from "../../worlds/partly-hidden.ts";
-import { FakeClock } from "../fake-clock.ts";
+import { TurningClock } from "../fake-clock.ts";
 import { putSnapshot } from "../open-gateway.ts";
-import { answerNow, openKeyed, REAL_QUERIES } from "../open-keyed.ts";
+import { answerNow, openKeyed, WITHOUT_SERIAL } from "../open-keyed.ts";
 import { type Question, questions } from "./questions.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
@@ -30,21 +29,8 @@ const DAY = 86_400;
 const PLACE = { region: "eu", zone: "zone-a" };
 const GRANTS = new Map([["west", "*" as const]]);
 
-/**
- * Whoever sees everything gets the time of the newest change as SOA serial; others that of the answer
- * (`seen`).
- */
-const WITHOUT_SERIAL: QueryStages = {
-  ...REAL_QUERIES,
-  resolve(query, context) {
-    (context.world as KeyWorld).serial = 1;
-    return REAL_QUERIES.resolve(query, context);
-  },
-};
-
 function open(scopes: readonly Visibility[], clusterIds: readonly string[]) {
-  const clock = new FakeClock(BEGAN);
-  clock.nextTurn = (run) => void setImmediate(run);
+  const clock = new TurningClock(BEGAN);
   const gateway = openKeyed({
     clock,
     scopes,
@@ -67,63 +53,53 @@ function open(scopes: readonly Visibility[], clusterIds: readonly string[]) {
 type Opened = ReturnType<typeof open>;
 
 const CLUSTERS = [...VISIBLE_CLUSTERS, ...HIDDEN_CLUSTERS];
-const VIEWS = [undefined, ...CLUSTERS, localityView(PLACE)];
+const VIEWS: readonly (string | undefined)[] = [undefined, ...CLUSTERS, localityView(PLACE)];
 
-/** The answers to all that is asked, in text. */
-function answersOf(
-  gateway: ScopedGateway,
-  now: number,
-  asked: readonly Question[],
-  views: readonly (string | undefined)[],
-  shownAs?: string,
-) {
-  return asked.flatMap(({ text, query }) =>
-    views.map((view) => {
-      const { bytes, ...rest } = answerNow(gateway, query, view, now);
-      return `${text} ${shownAs ?? view} ${JSON.stringify(rest)} ${Buffer.from(bytes).toString("hex")}`;
-    }),
-  );
-}
-
-/** The explanations of answers, in text. */
-function explanationsOf(
-  { gateway: whole }: Opened,
-  gateway: ScopedGateway,
-  now: number,
-  asked: readonly Question[],
-  views: readonly (string | undefined)[],
-  shownAs?: string,
-) {
-  const explanations = asked.flatMap(({ text, query }) =>
-    views.map(async (view) => {
-      const json = readAnswer(answerNow(gateway, query, view, now).bytes, "");
-      const from = { listed: () => listedOf(whole, gateway), gateway };
-      const explanation = await explainAnswer(from, { view: viewOf(view), isForwarded: false }, json);
-      return `${text} ${shownAs ?? view} ${JSON.stringify(explanation)}`;
-    }),
-  );
-  return Promise.all(explanations);
+/** What can be seen of a gateway in a scope. */
+function seenIn({ gateway: whole, clock }: Opened, gateway: ScopedGateway = whole.everything) {
+  const listed = () => listedOf(whole, gateway);
+  const answer = (query: Uint8Array, view?: string) => answerNow(gateway, query, view, clock.now());
+  return {
+    /** The answers to all that is asked, in text. */
+    answers: (asked: readonly Question[], views = VIEWS, shownAs?: string) =>
+      asked.flatMap(({ text, query }) =>
+        views.map((view) => {
+          const { bytes, ...rest } = answer(query, view);
+          return `${text} ${shownAs ?? view} ${JSON.stringify(rest)} ${Buffer.from(bytes).toString("hex")}`;
+        }),
+      ),
+    /** The explanations of answers, in text. */
+    explanations: (asked: readonly Question[], views = VIEWS) =>
+      Promise.all(
+        asked.flatMap(({ text, query }) =>
+          views.map(async (view) => {
+            const json = readAnswer(answer(query, view).bytes, "");
+            const asked = { view: viewOf(view), isForwarded: false };
+            return `${text} ${view} ${JSON.stringify(await explainAnswer({ listed, gateway }, asked, json))}`;
+          }),
+        ),
+      ),
+    /** Everything else. */
+    rest: async () => {
+      const survey = await gateway.survey();
+      const { stateHash: _, compiledBytes: __, ...status } = gateway.status();
+      const directory = createDirectory(listed);
+      const all = { offset: 0, most: 100 };
+      return {
+        status,
+        conflicts: survey?.conflicts,
+        findings: survey?.findings,
+        clusters: CLUSTERS.filter((clusterId) => gateway.hasCluster(clusterId)),
+        exports: await Promise.all(CLUSTERS.map((clusterId) => directory.cluster(clusterId, all))),
+      };
+    },
+  };
 }
 
 function viewOf(view: string | undefined): View {
   return view === localityView(PLACE)
     ? { cluster: undefined, locality: PLACE, isPrivate: false }
     : { cluster: view, isPrivate: false };
-}
-
-/** Everything else that can be seen of a gateway. */
-async function seen({ gateway: whole }: Opened, gateway: ScopedGateway) {
-  const survey = await gateway.survey();
-  const { stateHash: _, compiledBytes: __, ...status } = gateway.status();
-  const directory = createDirectory(() => listedOf(whole, gateway));
-  const all = { offset: 0, most: 100 };
-  return {
-    status,
-    conflicts: survey?.conflicts,
-    findings: survey?.findings,
-    clusters: CLUSTERS.filter((clusterId) => gateway.hasCluster(clusterId)),
-    exports: await Promise.all(CLUSTERS.map((clusterId) => directory.cluster(clusterId, all))),
-  };
 }
 
 type Step =
@@ -193,15 +169,13 @@ function mapValues<Value>(
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));
 }
 
+const partlyHidden = (scope: Visibility) =>
+  fc.tuple(...VISIBLE_CLUSTERS.map((id) => arbitraryPartlyHidden(id, scope).map(withImportsApart)));
 const world = arbitraryScope.chain((scope) =>
   fc.record({
     scope: fc.constant(scope),
-    clusters: fc.tuple(
-      ...VISIBLE_CLUSTERS.map((id) => arbitraryPartlyHidden(id, scope).map(withImportsApart)),
-    ),
-    changed: fc.tuple(
-      ...VISIBLE_CLUSTERS.map((id) => arbitraryPartlyHidden(id, scope).map(withImportsApart)),
-    ),
+    clusters: partlyHidden(scope),
+    changed: partlyHidden(scope),
     hidden: fc.tuple(...HIDDEN_CLUSTERS.map((id) => arbitrarySnapshot(fc.constant(id)))),
     steps: fc.array(step, { minLength: 1, maxLength: 6 }).map((more) => [...BEGINNING, ...more]),
   }),
@@ -265,18 +239,20 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
           }
         }
       };
+      const [inScope, inAlone] = [seenIn(full, scoped), seenIn(alone)];
       const compare = async (some: readonly Question[]) => {
         const now = full.clock.now();
-        const expected = answersOf(alone.gateway.everything, now, some, VIEWS);
-        expect(answersOf(scoped, now, some, VIEWS)).toEqual(expected);
+        const expected = inAlone.answers(some);
+        expect(inScope.answers(some)).toEqual(expected);
         const explained = some.filter((_, index) => index % 16 === 0);
-        const explanations = await explanationsOf(alone, alone.gateway.everything, now, explained, VIEWS);
-        expect(await explanationsOf(full, scoped, now, explained, VIEWS)).toEqual(explanations);
+        const explanations = await inAlone.explanations(explained);
+        expect(await inScope.explanations(explained)).toEqual(explanations);
         counts.explained += explanations.filter((one) => one.includes('"decidedBy"')).length;
         counts.suggested += explanations.filter((one) => one.includes('"because"')).length;
-        const alike = await seen(alone, alone.gateway.everything);
-        expect(await seen(full, scoped)).toEqual(alike);
+        const alike = await inAlone.rest();
+        expect(await inScope.rest()).toEqual(alike);
         expect(scoped.status()).toMatchObject({ stateHash: undefined, compiledBytes: 0 });
+        // Whoever sees everything gets the time of the newest change, others that of the answer.
         if (alike.status.ready) expect(scoped.current(now)!.world.serial).toBe(Math.floor(now / 1000));
         counts.answers += expected.length;
         counts.positive += expected.filter((answer) => answer.includes('"outcome":"answer"')).length;
@@ -290,14 +266,12 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
       }
       await compare(asked);
       const asWest = full.gateway.within({ ...scope, view: "west" });
-      const now = full.clock.now();
-      expect(answersOf(asWest, now, asked, ["east", undefined], "west")).toEqual(
-        answersOf(alone.gateway.everything, now, asked, ["west", "west"], "west"),
+      const inWest = seenIn(full, asWest);
+      expect(inWest.answers(asked, ["east", undefined], "west")).toEqual(
+        inAlone.answers(asked, ["west", "west"], "west"),
       );
       const few = asked.filter((_, index) => index % 30 === 0);
-      expect(await explanationsOf(full, asWest, now, few, ["west"])).toEqual(
-        await explanationsOf(alone, alone.gateway.everything, now, few, ["west"]),
-      );
+      expect(await inWest.explanations(few, ["west"])).toEqual(await inAlone.explanations(few, ["west"]));
       expect(CLUSTERS.filter((id) => asWest.hasCluster(id))).toEqual(
         alone.gateway.everything.hasCluster("west") ? ["west"] : [],
       );

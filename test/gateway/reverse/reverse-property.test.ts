@@ -68,21 +68,25 @@ it.each(["headless", "clusterset IP"] as const)(
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 3, maxLength: 3 }),
-        fc.array(stepOf(CLUSTERS, fc.subarray(ADDRESSES)), { minLength: 3, maxLength: 14 }),
+        fc.array(stepOf(CLUSTERS, fc.tuple(fc.constantFrom("one", "two"), fc.subarray(ADDRESSES))), {
+          minLength: 3,
+          maxLength: 14,
+        }),
         async (ages, steps) => {
           runs++;
           const world = new ReverseWorld();
           const model = new Model();
-          const report = (clusterId: string, has: readonly string[]) => {
+          // An address stays a cluster's that reports it for another one of its services.
+          const report = (clusterId: string, [service, has]: readonly [string, readonly string[]]) => {
             const since = new Date(BEGAN - ages[CLUSTERS.indexOf(clusterId)]! * 24 * HOUR).toISOString();
-            return reporting(clusterId, kind, { [`of-${clusterId}`]: { since, has } });
+            return reporting(clusterId, kind, { [`${service}-of-${clusterId}`]: { since, has } });
           };
           const holders = () =>
             ADDRESSES.map((address) => model.owner(address, (id) => world.leaseOf(id) !== undefined));
           for (const one of steps) {
             const before = holders();
             await take(world, one, report);
-            if ("cluster" in one) model.push(one.cluster, "has" in one ? one.has : []);
+            if ("cluster" in one) model.push(one.cluster, "has" in one ? one.has[1] : []);
             const after = holders();
             moved += after.filter((holder, index) => holder !== before[index]).length;
             const answered = ADDRESSES.map((address) => world.owner(address)?.replace(/^.*of-/, ""));

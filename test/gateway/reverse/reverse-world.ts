@@ -5,7 +5,7 @@ import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { diffSnapshots } from "../../snapshot/diff-snapshots.ts";
-import { FakeClock } from "../fake-clock.ts";
+import { TurningClock } from "../fake-clock.ts";
 import { patchCluster, putSnapshot } from "../open-gateway.ts";
 import { answerNow, memoryDatabase, openKeyed } from "../open-keyed.ts";
 
@@ -49,17 +49,22 @@ export function importing(clusterId: string, services: Record<string, readonly s
 
 /** A gateway on a clock of its own that can be restarted. North may speak for all. */
 export class ReverseWorld {
-  readonly clock = new FakeClock(BEGAN);
+  readonly clock = new TurningClock(BEGAN);
   readonly database = memoryDatabase();
   readonly #scopes: readonly Visibility[];
   readonly #held = new Map<string, { readonly snapshot: ClusterSnapshot; readonly generation: number }>();
   gateway!: Gateway;
 
   constructor(scopes: readonly Visibility[] = []) {
-    // Turns pass by themselves, time does not.
-    this.clock.nextTurn = (run) => void setImmediate(run);
     this.#scopes = scopes;
     this.restart();
+  }
+
+  /** A world in which clusters pushed, one after the other. */
+  static async of(...pushed: readonly ClusterSnapshot[]): Promise<ReverseWorld> {
+    const world = new ReverseWorld();
+    for (const one of pushed) await world.put(one);
+    return world;
   }
 
   restart(): void {

@@ -1,69 +1,88 @@
-import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { run as runProgram } from "../../../src/hosts/cli/program.ts";
+import { sha256 } from "../../access/authorities.ts";
 import { folderOfTest } from "../../folders.ts";
 import { makeAuthority, makeServer } from "../client-certificates.ts";
 import { runCommand } from "./run-command.ts";
 
 const run = (args: string[]) => runCommand(...args);
 
+const SYNC = "sync --gateway https://a.example --token-file none";
+const EXPORT = "export --federation prod --domain a.example";
+const SERVER = "query --server https://doh.example";
+const A = "examples/cluster-a";
+const QUERY = `query --manifests ${A}`;
+const WEB = "web.shop.svc.clusterset.local";
+
 describe("the command line", () => {
   it.each(["serve", "sync", "check", "export", "query", "explain", "wait", "status", "token", "demo"])(
     "%s --help has an example",
     async (command) => {
       const { status, stdout } = await run([command, "--help"]);
-      expect(status).toBe(0);
-      expect(stdout).toMatch(/Examples?:\n {2}clusterset-doh /);
+      expect([status, stdout]).toEqual([0, expect.stringMatching(/Examples?:\n {2}clusterset-doh /)]);
     },
   );
 
-  it.each([
-    [[], /Usage: clusterset-doh/],
-    [["bogus"], /unknown command 'bogus'/],
-    [["serve", "--bogus"], /unknown option '--bogus'/],
-    [["serve", "--listen", "nowhere"], /"nowhere" is not an address to listen on/],
-    [["serve", "--config", "none.yaml"], /cannot read the config file/],
-    [["serve", "--cluster-token", "a=none"], /cannot read the token file/],
-    [["serve", "--log-level", "loud"], /--log-level/],
-    [["sync"], /required option '--gateway/],
-    [["sync", "--gateway", "x", "--token-file", "none"], /--gateway "x" is not an address/],
-    [
-      ["sync", "--gateway", "", "--token-file", "none"],
-      /--gateway "" .*gateway in the ConfigMap sync-worker/,
-    ],
-    [
-      ["sync", "--gateway", "https://a.example", "--token-file", "none", "--cluster-id="],
-      /--cluster-id is empty: .*push\.credentials.*clusterId in the ConfigMap sync-worker/,
-    ],
-    [["sync", "--gateway", "https://a.example", "--token-file", "none"], /cannot read the token file/],
-    [
-      ["sync", "--gateway", "https://a.example", "--token-file", "x", "--manifests", ".", "--context", "c"],
-      /--manifests reads no API server/,
-    ],
-    [["sync", "--gateway", "https://a.example", "--token-file", "x", "--pods", "insecure"], /--cluster-zone/],
-    [
-      ["sync", "--gateway", "https://a.example", "--token-file", "x", "--cluster-zone", "a..b"],
-      /--cluster-zone "a..b" must be a domain name such as cluster.local/,
-    ],
-    [["check", "--pods", "some", "."], /--pods <mode>' argument 'some' is invalid/],
-    [["check"], /missing required argument/],
-    [["check", "--federation", "a.b", "."], /--federation "a.b": its name /],
-    [["check", "--federation", "prod=,a..b", "."], /its domain must be a domain name/],
-    [["export", "."], /required option '--federation/],
-    [["export", "--federation", "prod", "."], /required option '--domain/],
-    [["export", "--federation", "prod", "--domain", "a..b", "."], /its domain must be a domain name/],
-    [["export", "--federation", "prod", "--domain", "a.example", "none"], /none: ENOENT/],
-    [
-      ["export", "--federation", "prod", "--domain", "a.example", "--name-server", ".", "."],
-      /not a host name/,
-    ],
-    [["check", "none"], /none: ENOENT/],
-  ])("%j explains the error and exits with 2", async (args, expected) => {
-    const { status, stderr } = await run(args);
+  it.each<[string, RegExp]>([
+    ["", /Usage: clusterset-doh/],
+    ["bogus", /unknown command 'bogus'/],
+    ["serve --bogus", /unknown option '--bogus'/],
+    ["serve --listen nowhere", /"nowhere" is not an address to listen on/],
+    ["serve --listen 0.0.0.0:0", /--public/],
+    ["serve --config none.yaml", /cannot read the config file/],
+    ["serve --cluster-token a=none", /cannot read the token file/],
+    ["serve --log-level loud", /--log-level/],
+    ["sync", /required option '--gateway/],
+    ["sync --gateway x --token-file none", /--gateway "x" is not an address/],
+    ["sync --gateway= --token-file none", /--gateway "" .*gateway in the ConfigMap sync-worker/],
+    [`${SYNC} --cluster-id=`, /--cluster-id is empty: .*push\.credentials.*clusterId in the ConfigMap/],
+    [`${SYNC} --listen 8080`, /"8080" is not an address to listen on/],
+    [`${SYNC} --listen :8080 --once`, /--listen is for a worker that keeps running: leave out --once/],
+    [SYNC, /cannot read the token file/],
+    [`${SYNC} --manifests . --context c`, /--manifests reads no API server/],
+    [`${SYNC} --pods insecure`, /--cluster-zone/],
+    [`${SYNC} --cluster-zone a..b`, /--cluster-zone "a..b" must be a domain name such as cluster.local/],
+    ["check", /missing required argument/],
+    ["check --pods some .", /--pods <mode>' argument 'some' is invalid/],
+    [`check --federation a.b ${A}`, /--federation "a.b": its name /],
+    [`check --federation prod=,a..b ${A}`, /its domain must be a domain name/],
+    [`check --federation prod=clusterset.local ${A}`, /clusterset\.local\. is claimed by federation prod/],
+    [`check --view z ${A}`, /--view "z" is not one of/],
+    [`check --speaks-for z=* ${A}`, /--speaks-for z: "z" is not one of the clusters: cluster-a/],
+    ...["a", "a=", "=b", "a=B_", "a=b,"].map((grant): [string, RegExp] => [
+      `check --speaks-for ${grant} ${A}`,
+      /-for "a?.*" is not a grant such as hub=\*/,
+    ]),
+    [`check --exports z=shop ${A}`, /--exports z: "z" is not one of the clusters: cluster-a/],
+    [`check --exports a ${A}`, /--exports "a" is not CLUSTER=SERVICES/],
+    [`check --owner Shop=a ${A}`, /--owner "Shop=a" is not SERVICE=CLUSTER/],
+    ["export .", /required option '--federation/],
+    ["export --federation prod .", /required option '--domain/],
+    [`export --federation a.b --domain a.test ${A}`, /--federation and --domain: its name /],
+    [`export --federation prod --domain a..b ${A}`, /its domain must be a domain name/],
+    [`${EXPORT} --name-server . ${A}`, /--name-server "." is not a host name/],
+    [`${EXPORT} --format dnsendpoint --name-server ns.test ${A}`, /--name-server is for/],
+    [`query -o xml ${WEB}`, /'xml' is invalid. Allowed choices are json, yaml, wide./],
+    [`query --short -o json ${WEB}`, /cannot be used with option '-o, --output/],
+    [`query ${WEB}`, /name one source/],
+    [`${QUERY} --state-dir x ${WEB}`, /name one source/],
+    [`${QUERY} a..b`, /empty label/],
+    [`${QUERY} ${WEB} NOTHING`, /neither an RR type/],
+    [`${QUERY} --view nowhere ${WEB}`, /not one of the clusters: cluster-a/],
+    [`query --manifests /nonexistent ${WEB}`, /\/nonexistent/],
+    [`query --state-dir /nonexistent ${WEB}`, /is not the state folder of a gateway/],
+    [`query --server doh.example ${WEB}`, /is not an address such as/],
+    ...["--zone x.example", "--owner shop/web=b", "--exports b=other", "--speaks-for b=*"].map(
+      (flag): [string, RegExp] => [`${SERVER} ${flag} ${WEB}`, /is for --manifests and --state-dir: a gatew/],
+    ),
+    [`${SERVER} --client-key-file k ${WEB}`, /go together/],
+  ])("%s explains the error and exits with 2", async (line, expected) => {
+    const { status, stderr } = await run(line.split(" ").filter(Boolean));
     expect(stderr).toMatch(expected);
     expect(stderr).not.toContain("    at ");
     expect(status).toBe(2);
@@ -81,55 +100,46 @@ describe("the command line", () => {
     expect(lines.join("\n")).not.toContain("clusterset-doh ");
   });
 
-  it("makes different tokens with their digests", async () => {
-    const first = await run(["token"]);
-    expect(first.stdout).toMatch(/^[\w-]{43}$/);
-    const digest = createHash("sha256").update(first.stdout).digest("hex");
-    expect(first.stderr).toBe(`tokenSha256: ${digest}`);
-    expect((await run(["token"])).stdout).not.toBe(first.stdout);
+  it.each([
+    [["token"], /^[\w-]{43}$/],
+    [["token", "--host-name"], /^[a-z2-7]{26,63}$/],
+  ])("%j makes different tokens of at least 128 bits with their digests", async (args, pattern) => {
+    const { stdout, stderr } = await run(args);
+    expect(stdout).toMatch(pattern);
+    expect(stderr).toBe(`tokenSha256: ${sha256(stdout)}`);
+    expect((await run(args)).stdout).not.toBe(stdout);
   });
 
-  it("makes tokens for host names: labels of at least 128 bits", async () => {
-    const first = await run(["token", "--host-name"]);
-    const token = first.stdout.trim();
-    expect(token).toMatch(/^[a-z2-7]{26,63}$/);
-    expect(first.stderr).toBe(`tokenSha256: ${createHash("sha256").update(token).digest("hex")}`);
-    expect((await run(["token", "--host-name"])).stdout).not.toBe(first.stdout);
-  });
-
-  it("does not listen on other addresses than loopback without access rules", async () => {
-    const { status, stderr } = await run(["serve", "--listen", "0.0.0.0:0"]);
-    expect([status, stderr]).toEqual([2, expect.stringContaining("--public")]);
+  it("token --out makes a file that only its owner may read, prints the hash alone, and never replaces a file", async () => {
+    const file = join(folderOfTest(), "cluster-a.token");
+    const { status, stdout, stderr } = await run(["token", "--out", file]);
+    const token = readFileSync(file, "utf8");
+    expect([status, stdout, stderr]).toEqual([0, "", `tokenSha256: ${sha256(token.trim())}`]);
+    expect([token, statSync(file).mode & 0o777]).toEqual([expect.stringMatching(/^[\w-]{43}\n$/), 0o600]);
+    const again = await run(["token", "--out", file]);
+    expect(again).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("new files only") });
+    expect(readFileSync(file, "utf8")).toBe(token);
   });
 });
 
-describe("status --ready trusts a certificate that an authority issued by itself, and", () => {
-  it.each([
-    ["ends with 0 where /readyz is 200", 200, "doh.example", { status: 0, stdout: "ready" }],
-    [
-      "ends with 1 and its text where it is 503",
-      503,
-      "doh.example",
-      { status: 1, stderr: expect.stringContaining("answered 503 HTTP_503: ready") },
-    ],
-    [
-      "ends with 1 where the certificate lacks --server-name",
-      200,
-      "other.example",
-      { status: 1, stderr: expect.stringContaining("not for other.example") },
-    ],
-  ])("%s", async (_, code, name, expected) => {
+it.each([
+  ["ends with 0 where /readyz is 200", 200, "doh.example", 0, "ready"],
+  ["ends with 1 and its text where it is 503", 503, "doh.example", 1, "answered 503 HTTP_503: ready"],
+  ["ends with 1 where the certificate lacks --server-name", 200, "a.example", 1, "not for a.example"],
+])(
+  "status --ready trusts a certificate that an authority issued by itself, and %s",
+  async (_, code, name, status, said) => {
     const pair = await makeServer(await makeAuthority("private"), ["doh.example"], []);
     const server = createServer(pair, ({ url }, response) =>
       response.writeHead(url === "/readyz" ? code : 404).end("ready\n"),
     );
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const folder = folderOfTest();
-    const file = join(folder, "tls.crt");
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const file = join(folderOfTest(), "tls.crt");
     writeFileSync(file, pair.cert);
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const args = ["status", "--ready", "--server", url, "--ca-file", file, "--server-name", name];
-    expect(await run(args)).toMatchObject(expected);
-    await new Promise((resolve) => server.close(resolve));
-  });
-});
+    const { stdout, stderr, ...printed } = await run(args);
+    expect([printed.status, stdout + stderr]).toEqual([status, expect.stringContaining(said)]);
+  },
+);

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Writer } from "../../../src/database/writer.ts";
@@ -11,11 +11,13 @@ import { runCommand } from "./run-command.ts";
 const WEB = "web.shop.svc.clusterset.local";
 
 let folder: string;
+let file: string;
 let database: OpenDatabase;
 let writer: Writer;
 beforeEach(() => {
   folder = folderOfTest();
-  database = openDatabase(join(folder, "clusterset.db"));
+  file = join(folder, "clusterset.db");
+  database = openDatabase(file);
   writer = new Writer(database, () => {});
 });
 afterEach(() => {
@@ -30,17 +32,22 @@ const run = (command: "query" | "explain", ...args: string[]) =>
   runCommand(command, "--state-dir", folder, ...args);
 const query = (...args: string[]) => run("query", ...args);
 
-const serving = (clusterId: string, ip: string) =>
-  snapshot(clusterId, {
-    exports: { "shop/web": exported() },
-    imports: { "shop/web": imported({ ips: [ip] }) },
-  });
+/** Pushes a cluster whose service has an address. */
+function serve(cluster: string, ip: string): void {
+  const imports = { "shop/web": imported({ ips: [ip] }) };
+  push(
+    writer,
+    cluster,
+    "whole",
+    wholeLines(snapshot(cluster, { exports: { "shop/web": exported() }, imports })),
+  );
+}
 
 describe("query in a state folder", () => {
   it("reads what a gateway that runs has stored, and goes on reading after it ended", async () => {
-    push(writer, "east", "whole", wholeLines(serving("east", "10.0.0.1")));
+    serve("east", "10.0.0.1");
     expect((await query(WEB)).stdout).toContain(`${WEB}.\t5\tIN\tA\t10.0.0.1`);
-    push(writer, "east", "whole", wholeLines(serving("east", "10.0.0.2")));
+    serve("east", "10.0.0.2");
     expect((await query(WEB)).stdout).toContain("10.0.0.2");
     database.close();
     const before = readdirSync(folder);
@@ -53,22 +60,15 @@ describe("query in a state folder", () => {
   it("decides by who came first, as the gateway remembers it", async () => {
     const older = { exportedAt: "2020-06-01T00:00:00Z", headless: true };
     push(writer, "west", "whole", wholeLines(exporting("west")));
-    push(writer, "east", "whole", wholeLines(exporting("east", older)), {
-      now: NOON + 2 * 86_400_000,
-      live: true,
-    });
+    const later = { now: NOON + 2 * 86_400_000, live: true };
+    push(writer, "east", "whole", wholeLines(exporting("east", older)), later);
     const { stdout } = await run("explain", WEB);
     expect(stdout).toContain("; type: ClusterSetIP, decided by west: it has the oldest ServiceExport");
     expect(stdout).toContain("exported by east since 2020-06-01T00:00:00Z, counts from ");
   });
 
   it("counts no cluster that left or whose lease expired", async () => {
-    for (const [id, ip] of [
-      ["east", "10.0.0.1"],
-      ["west", "10.0.0.2"],
-      ["north", "10.0.0.3"],
-    ] as const)
-      push(writer, id, "whole", wholeLines(serving(id, ip)));
+    for (const [index, cluster] of ["east", "west", "north"].entries()) serve(cluster, `10.0.0.${index + 1}`);
     writer.apply({ kind: "expiry", cluster: "west" });
     writer.apply({ kind: "departure", cluster: "north" });
     const { stdout } = await query(WEB);
@@ -78,55 +78,31 @@ describe("query in a state folder", () => {
   });
 
   it("names a damaged row, and answers with the others", async () => {
-    push(writer, "east", "whole", wholeLines(serving("east", "10.0.0.1")));
-    push(writer, "west", "whole", wholeLines(serving("west", "10.0.0.2")));
+    serve("east", "10.0.0.1");
+    serve("west", "10.0.0.2");
     database.exec("UPDATE entry SET sum = sum + 1 WHERE cluster = 'west' AND kind = 3");
     const { stdout, stderr } = await query(WEB);
     expect(stderr).toContain("problem: a row of cluster west is damaged: shop/web");
     expect(stdout).toContain("10.0.0.1");
   });
 
+  const loop = () => {
+    rmSync(folder, { recursive: true });
+    symlinkSync(folder, folder);
+  };
   it.each([
-    [
-      "a folder without a database",
-      () => rmSync(join(folder, "clusterset.db")),
-      "it has no file clusterset.db",
-    ],
-    [
-      "a file that is no database",
-      () => writeFileSync(join(folder, "clusterset.db"), "no database ".repeat(100)),
-      "cannot be read: file is not a database",
-    ],
-    [
-      "a folder in its place",
-      () => {
-        rmSync(join(folder, "clusterset.db"));
-        mkdirSync(join(folder, "clusterset.db"));
-      },
-      "cannot be read",
-    ],
-    [
-      "a folder that cannot be entered",
-      () => {
-        rmSync(folder, { recursive: true });
-        symlinkSync(folder, folder);
-      },
-      "cannot be read: ELOOP",
-    ],
-    [
-      "another version",
-      () => {
-        database = openDatabase(join(folder, "clusterset.db"));
-        database.exec("UPDATE meta SET value = '0' WHERE name = 'version'");
-        database.close();
-      },
-      "another version of clusterset-doh wrote it",
-    ],
+    ["a folder without a database", () => rmSync(file), "it has no file clusterset.db"],
+    ["a file that is none", () => writeFileSync(file, "none ".repeat(200)), "read: file is not a database"],
+    ["a folder that cannot be entered", loop, "cannot be read: ELOOP"],
   ])("%s is a usage error", async (_, damage, message) => {
     database.close();
     damage();
-    const { status, stderr } = await query(WEB);
-    expect(stderr).toContain(message);
-    expect(status).toBe(2);
+    expect(await query(WEB)).toMatchObject({ status: 2, stderr: expect.stringContaining(message) });
+  });
+
+  it("another version is a usage error", async () => {
+    database.exec("UPDATE meta SET value = '0' WHERE name = 'version'");
+    const stderr = expect.stringContaining("another version of clusterset-doh wrote it");
+    expect(await query(WEB)).toMatchObject({ status: 2, stderr });
   });
 });

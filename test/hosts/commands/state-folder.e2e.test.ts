@@ -22,30 +22,21 @@ beforeEach(() => {
 const serving = (stateDir: string) =>
   startGateway(readServeConfig({ listen: "localhost:0", stateDir }), silent);
 
+const showing = (stateDir: string) =>
+  demo({ listen: "localhost:0", stateDir }, silent, AbortSignal.abort(), () => {});
+
 describe("a state folder that cannot be written", () => {
-  const places: readonly (readonly [what: string, place: () => string, next: string])[] = [
-    [
-      "is a file",
-      () => join(folder, "file"),
-      "a file is in its place: choose another folder with --state-dir",
-    ],
+  it.each([
+    ["is a file", () => join(folder, "file"), "a file is in its place: choose another .* with --state-dir"],
     ["lies below a file", () => join(folder, "file", "state"), "a file is in its place"],
     // Node's recursive mkdir never returns there.
-    [
-      "cannot be made",
-      () => "/proc/state",
-      "write there (mount it writable; chown), or choose another folder",
-    ],
-  ];
-  it.each(places)("is named with the next step when it %s", async (_, place, next) => {
+    ["cannot be made", () => "/proc/state", "write there .mount it writable; chown., or choose another"],
+  ])("is named with the next step when it %s", async (_, place, next) => {
     writeFileSync(join(folder, "file"), "");
-    const message = expect.stringMatching(
-      new RegExp(`^the state folder ${place()} cannot be written: .*${next.replaceAll(/[()]/g, "\\$&")}`),
-    );
-    await expect(serving(place())).rejects.toMatchObject({ code: "USAGE", message });
-    await expect(
-      demo({ listen: "localhost:0", stateDir: place() }, silent, AbortSignal.abort(), () => {}),
-    ).rejects.toMatchObject({ code: "USAGE", message });
+    const said = new RegExp(`^the state folder ${place()} cannot be written: .*${next}`);
+    const error = { code: "USAGE", message: expect.stringMatching(said) };
+    await expect(serving(place())).rejects.toMatchObject(error);
+    await expect(showing(place())).rejects.toMatchObject(error);
   });
 
   it.each([
@@ -67,53 +58,39 @@ describe("a state folder that cannot be written", () => {
   });
 });
 
-describe("a state folder that another gateway has", () => {
-  it("is named with the process and the next step, and keeps its files", async () => {
-    const first = await serving(folder);
-    try {
-      const before = execFileSync("sha256sum", [first.certificateFile!], { encoding: "utf8" });
-      const other = readServeConfig({ listen: "127.0.0.2:0", stateDir: folder });
-      await expect(startGateway(other, silent)).rejects.toMatchObject({
-        code: "USAGE",
-        message: expect.stringMatching(
-          new RegExp(
-            `^the state folder ${folder}: .* is in use by process ${process.pid}: stop that gateway, or choose another folder with --state-dir`,
-          ),
-        ),
-      });
-      await expect(
-        demo({ listen: "localhost:0", stateDir: folder }, silent, AbortSignal.abort(), () => {}),
-      ).rejects.toMatchObject({
-        message: expect.stringContaining("a second demo needs a --listen of its own, too"),
-      });
-      expect(execFileSync("sha256sum", [first.certificateFile!], { encoding: "utf8" })).toBe(before);
-    } finally {
-      await first.stop();
-    }
-  });
+it("a state folder that another gateway has is named with the process and the next step, and keeps its files", async () => {
+  const first = await serving(folder);
+  try {
+    const before = execFileSync("sha256sum", [first.certificateFile!], { encoding: "utf8" });
+    const said = `^the state folder ${folder}: .* is in use by process ${process.pid}: stop that gateway, or choose another folder with --state-dir`;
+    const message = expect.stringMatching(new RegExp(said));
+    await expect(serving(folder)).rejects.toMatchObject({ code: "USAGE", message });
+    await expect(showing(folder)).rejects.toThrow("a second demo needs a --listen of its own, too");
+    expect(execFileSync("sha256sum", [first.certificateFile!], { encoding: "utf8" })).toBe(before);
+  } finally {
+    await first.stop();
+  }
 });
 
-describe("a state folder whose file system does not answer", () => {
-  it("does not keep the process from ending on SIGTERM", async () => {
-    // Reading a pipe whose writer writes nothing waits, as a file of a network file system may.
-    const path = join(folder, "federations.json");
-    execFileSync("mkfifo", [path]);
-    const child = spawn(process.execPath, [cli, "serve", "--listen", "localhost:0", "--state-dir", folder]);
-    try {
-      let log = "";
-      child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        log += text;
-      });
-      const ended = once(child, "exit");
-      await untilRead(path);
-      child.kill("SIGTERM");
-      expect(await ended).toEqual([null, "SIGKILL"]);
-      expect(log).toContain("did not stop within 10 s, and is killed: does the file system of its files");
-      expect(log).not.toContain("listening");
-    } finally {
-      child.kill("SIGKILL");
-    }
-  });
+it("a state folder whose file system does not answer does not keep the process from ending on SIGTERM", async () => {
+  // Reading a pipe whose writer writes nothing waits, as a file of a network file system may.
+  const path = join(folder, "federations.json");
+  execFileSync("mkfifo", [path]);
+  const child = spawn(process.execPath, [cli, "serve", "--listen", "localhost:0", "--state-dir", folder]);
+  try {
+    let log = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+    });
+    const ended = once(child, "exit");
+    await untilRead(path);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([null, "SIGKILL"]);
+    expect(log).toContain("did not stop within 10 s, and is killed: does the file system of its files");
+    expect(log).not.toContain("listening");
+  } finally {
+    child.kill("SIGKILL");
+  }
 });
 
 /** Resolves when a process reads a pipe; it gets nothing. */

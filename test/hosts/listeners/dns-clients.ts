@@ -2,44 +2,36 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect as connectTcp, isIPv6, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { frameMessage } from "../../../src/hosts/node/listeners/stream-connection.ts";
 
-/** Sends a datagram and takes the first one that comes back. */
-export async function askUdp(port: number, query: Uint8Array, host = "127.0.0.1"): Promise<Buffer> {
+/** A connected socket, which receives datagrams only from the queried address. */
+async function openUdp(port: number, host = "127.0.0.1") {
   const socket = createSocket(isIPv6(host) ? "udp6" : "udp4");
-  try {
-    // A connected socket receives datagrams only from the queried address.
-    socket.connect(port, host);
-    await once(socket, "connect");
-    socket.send(query);
-    const [answer] = (await once(socket, "message")) as [Buffer];
-    return answer;
-  } finally {
-    socket.close();
-  }
+  socket.connect(port, host);
+  await once(socket, "connect");
+  return socket;
 }
 
-/** The datagrams with an answer; their IDs have to differ. */
-export async function answeredIds(
-  port: number,
-  queries: readonly Uint8Array[],
-  last: Uint8Array,
-): Promise<number[]> {
-  const socket = createSocket("udp4");
+/** Sends a datagram and takes the first one that comes back. */
+export async function askUdp(port: number, query: Uint8Array, host?: string): Promise<Buffer> {
+  const socket = await openUdp(port, host);
+  socket.send(query);
+  const [answer] = (await once(socket, "message").finally(() => socket.close())) as [Buffer];
+  return answer;
+}
+
+/** The IDs of the datagrams with an answer, which have to differ. */
+export async function answeredIds(port: number, queries: readonly Uint8Array[], last: Uint8Array) {
+  const socket = await openUdp(port);
+  for (const query of [...queries, last]) socket.send(query);
   const ids: number[] = [];
-  try {
-    socket.connect(port, "127.0.0.1");
-    await once(socket, "connect");
-    for (const query of queries) socket.send(query);
-    socket.send(last);
-    // Datagrams on loopback keep their order, so nothing comes behind the answer to the last one.
-    for (;;) {
-      const [answer] = (await once(socket, "message")) as [Buffer];
-      const id = answer.readUInt16BE(0);
-      if (id === ((last[0]! << 8) | last[1]!)) return ids;
-      ids.push(id);
-    }
-  } finally {
+  // Datagrams on loopback keep their order, so nothing comes behind the answer to the last one.
+  for (;;) {
+    const [answer] = (await once(socket, "message")) as [Buffer];
+    ids.push(answer.readUInt16BE());
+    if (ids.at(-1) !== Buffer.from(last).readUInt16BE()) continue;
     socket.close();
+    return ids.slice(0, -1);
   }
 }
 
@@ -120,6 +112,4 @@ export class StreamClient {
 }
 
 /** A message behind its length. */
-export function framed(message: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from([message.length >> 8, message.length & 0xff]), message]);
-}
+export const framed = frameMessage;

@@ -2,9 +2,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/**
- * What a small DNS server says to a query: nothing for undefined, several datagrams for a list (UDP only).
- */
+/** What a small DNS server says: nothing for undefined, several datagrams for a list (UDP only). */
 export type Say = (query: Buffer) => Uint8Array | readonly Uint8Array[] | undefined;
 
 /** A DNS server on 127.0.0.1, over UDP and TCP. */

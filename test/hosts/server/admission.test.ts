@@ -1,14 +1,14 @@
-import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { AccessControl } from "../../../src/access/admission.ts";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadAdmission } from "../../../src/hosts/node/access/node-admission.ts";
 import { loadAuthority, openIssuers } from "../../../src/hosts/node/access/node-authority.ts";
 import { readServeConfig } from "../../../src/hosts/node/config.ts";
 import { WatchedFiles } from "../../../src/hosts/node/files.ts";
+import { startRefreshers } from "../../../src/hosts/node/gateway/parts.ts";
 import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
 import type { HttpRequest } from "../../../src/http/messages/message.ts";
+import { sha256 } from "../../access/authorities.ts";
 import { credentialsOf } from "../../conformance/host-under-test.ts";
 import { httpWorld, WHO } from "../../conformance/http-world.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
@@ -16,7 +16,6 @@ import { makeAuthority, makeClient, type PemPair } from "../client-certificates.
 import { Gateways, push, type Sent, send } from "../gateways.ts";
 import { askUdp } from "../listeners/dns-clients.ts";
 
-const hex = (text: string) => createHash("sha256").update(text).digest("hex");
 const TOKENS = ["cluster-a", "cluster-b"].map((clusterId) => ({ clusterId, token: `${clusterId}-token` }));
 const PUSH = { credentials: credentialsOf(TOKENS) };
 const A = { clusters: ["cluster-a"] };
@@ -68,7 +67,7 @@ describe.each([true, false])("a gateway on Node with rules (HTTP/2: %s)", (http2
       access: {
         rules: [
           { name: "pods", scope: A, certificates: [{ san: POD }] },
-          { name: "laptops", scope: B, bearer: [{ tokenSha256: hex("laptop") }] },
+          { name: "laptops", scope: B, bearer: [{ tokenSha256: sha256("laptop") }] },
         ],
       },
     });
@@ -94,113 +93,83 @@ describe.each([true, false])("a gateway on Node with rules (HTTP/2: %s)", (http2
   });
 });
 
-describe("a listener with a rule", () => {
-  it("answers by its rule's visibility and view; a listener without a rule by the public visibility", async () => {
-    const gateway = await start({
-      access: {
-        public: B,
-        rules: [
-          { name: "lan", scope: A },
-          { name: "west", scope: { view: "cluster-a" } },
-        ],
-      },
-      dns: {
-        listen: [
-          { address: "127.0.0.1:0", rule: "lan" },
-          "127.0.0.1:0",
-          { address: "127.0.0.1:0", rule: "west" },
-          { address: "127.0.0.1:0", rule: "lan", view: "cluster-a" },
-        ],
-      },
-    });
-    const ports = gateway.listeners.map(({ port }) => port);
-    const query = encodeQuery(WHO, "A");
-    const answers = await Promise.all(ports.map(async (port) => addressesIn(await askUdp(port, query))));
-    expect(answers).toEqual([VIA_A, VIA_B, VIA_A, VIA_A]);
-    expect(await ask(gateway)).toEqual(VIA_B);
-  });
+it("a listener with a rule answers by its rule's visibility and view; a listener without a rule by the public visibility", async () => {
+  const scopes = { lan: A, west: { view: "cluster-a" } };
+  const rules = Object.entries(scopes).map(([name, scope]) => ({ name, scope }));
+  const listeners = [{ rule: "lan" }, {}, { rule: "west" }, { rule: "lan", view: "cluster-a" }];
+  const listen = listeners.map((one) => ({ address: "127.0.0.1:0", ...one }));
+  const gateway = await start({ access: { public: B, rules }, dns: { listen } });
+  const ports = gateway.listeners.map(({ port }) => port);
+  const query = encodeQuery(WHO, "A");
+  const answers = await Promise.all(ports.map(async (port) => addressesIn(await askUdp(port, query))));
+  expect(answers).toEqual([VIA_A, VIA_B, VIA_A, VIA_A]);
+  expect(await ask(gateway)).toEqual(VIA_B);
 });
 
 describe("files of rules", () => {
   let files: WatchedFiles;
-  const asking = async (folder: string, rule: object) => {
+  let folder: string;
+  beforeEach(() => {
     files = new WatchedFiles();
-    const config = join(folder, "gateway.json");
-    writeFileSync(
-      config,
-      JSON.stringify({ access: { hostNames: ["doh.example"], rules: [{ name: "one", ...rule }] } }),
-    );
-    return loadAdmission(readServeConfig({ config }), files, await openIssuers([], files, () => {}));
-  };
-  const shown = (authorization: string): HttpRequest => ({
-    method: "GET",
-    url: "/dns-query",
-    host: "",
-    client: undefined,
-    header: (name) => (name === "authorization" ? authorization : null),
-    body: async () => undefined,
+    folder = gateways.folder();
   });
-  const isKnown = async (known: Pick<AccessControl, "admit">, authorization: string) =>
-    (await known.admit(shown(authorization))).rule !== undefined;
+  const at = (name: string) => join(folder, name);
+  const write = (texts: Record<string, string>) => {
+    for (const [name, text] of Object.entries(texts)) writeFileSync(at(name), text);
+  };
+
+  async function load(rules: object[]) {
+    write({ "gateway.json": JSON.stringify({ access: { hostNames: ["doh.example"], rules } }) });
+    const issuers = await openIssuers([], files, () => {});
+    const known = await loadAdmission(readServeConfig({ config: at("gateway.json") }), files, issuers);
+    return async (authorization: string) => {
+      const header = (name: string) => (name === "authorization" ? authorization : null);
+      const request = { method: "GET", url: "/dns-query", host: "", client: undefined, header };
+      return (await known.admit(request as HttpRequest)).rule !== undefined;
+    };
+  }
   const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
-  it("are read again: tokens and passwords rotate, and what cannot be read leaves the last ones", async () => {
-    const folder = gateways.folder();
-    writeFileSync(join(folder, "a.token"), "first\n");
-    writeFileSync(join(folder, "ci.password"), "two words\n");
-    const known = await asking(folder, {
-      bearer: [{ tokenFile: "a.token" }, { tokenSha256: hex("fixed") }],
+  it("are read again: tokens, one a line, and passwords rotate, and what cannot be read leaves the last ones", async () => {
+    write({ "a.token": "first\n", "ci.password": "two words\n" });
+    const rule = {
+      name: "one",
+      bearer: [{ tokenFile: "a.token" }, { tokenSha256: sha256("fixed") }],
       basic: [{ username: "ci", passwordFile: "ci.password" }],
-    });
+    };
+    const isKnown = await load([rule]);
+    const areKnown = async (...all: string[]) => (await Promise.all(all.map(isKnown))).every(Boolean);
     expect(await files.refresh()).toBe(false);
-    for (const authorization of ["Bearer first", "Bearer fixed", basic("ci:two words")])
-      expect(await isKnown(known, authorization)).toBe(true);
-    writeFileSync(join(folder, "a.token"), "second\n");
-    writeFileSync(join(folder, "ci.password"), "pässword");
+    expect(await areKnown("Bearer first", "Bearer fixed", basic("ci:two words"))).toBe(true);
+    write({ "a.token": "first\n\nsecond\n" });
     expect(await files.refresh()).toBe(true);
-    expect(await isKnown(known, "Bearer first")).toBe(false);
-    for (const authorization of ["Bearer second", "Bearer fixed", basic("ci:pa\u0308ssword")])
-      expect(await isKnown(known, authorization)).toBe(true);
-    writeFileSync(join(folder, "a.token"), "");
+    expect(await areKnown("Bearer first", "Bearer second")).toBe(true);
+    write({ "a.token": "second\n", "ci.password": "pässword" });
+    expect(await files.refresh()).toBe(true);
+    expect(await isKnown("Bearer first")).toBe(false);
+    expect(await areKnown("Bearer second", "Bearer fixed", basic("ci:pa\u0308ssword"))).toBe(true);
+    write({ "a.token": "" });
     await expect(files.refresh()).rejects.toThrow("a.token is empty");
-    expect(await isKnown(known, "Bearer second")).toBe(true);
+    expect(await isKnown("Bearer second")).toBe(true);
   });
 
   it("keep each the last value of its own rule or credential: one that cannot be read holds back no other, and the error names all", async () => {
-    const folder = gateways.folder();
-    const inFolder = (name: string) => join(folder, `${name}.token`);
-    const write = (texts: Record<string, string>) => {
-      for (const [name, text] of Object.entries(texts)) writeFileSync(inFolder(name), text);
-    };
-    write({ east: "east-1", west: "west-1", ops: "ops-1", shop: "shop-1" });
-    files = new WatchedFiles();
+    write({ "east.token": "east-1", "west.token": "west-1", "ops.token": "ops-1", "shop.token": "shop-1" });
     const issuers = await openIssuers([], files, () => {});
-    const credentials = ["east", "west"].map((clusterId) => ({ clusterId, tokenFile: inFolder(clusterId) }));
+    const credentials = ["east", "west"].map((clusterId) => ({
+      clusterId,
+      tokenFile: at(`${clusterId}.token`),
+    }));
     const pushing = await loadAuthority(credentials, "push.credentials", files, issuers);
-    const config = join(folder, "gateway.json");
-    const rules = ["ops", "shop"].map((name) => ({ name, bearer: [{ tokenFile: `${name}.token` }] }));
-    writeFileSync(config, JSON.stringify({ access: { rules } }));
-    const known = await loadAdmission(readServeConfig({ config }), files, issuers);
-
-    write({ east: "", west: "west-2", ops: "", shop: "shop-2" });
+    const isKnown = await load(
+      ["ops", "shop"].map((name) => ({ name, bearer: [{ tokenFile: `${name}.token` }] })),
+    );
+    write({ "east.token": "", "west.token": "west-2", "ops.token": "", "shop.token": "shop-2" });
     await expect(files.refresh()).rejects.toThrow(/east\.token is empty.*; .*ops\.token is empty/);
     const clusters = async (token: string) => [...(await pushing.clustersOf(`Bearer ${token}`))!];
     expect(await Promise.all(["east-1", "west-1", "west-2"].map(clusters))).toEqual([["east"], [], ["west"]]);
-    const isAdmitted = (token: string) => isKnown(known, `Bearer ${token}`);
-    expect(await Promise.all(["ops-1", "shop-1", "shop-2"].map(isAdmitted))).toEqual([true, false, true]);
-  });
-
-  it("may hold several tokens, one a line, all of which are valid", async () => {
-    const folder = gateways.folder();
-    writeFileSync(join(folder, "a.token"), "first\n");
-    const known = await asking(folder, { bearer: [{ tokenFile: "a.token" }] });
-    writeFileSync(join(folder, "a.token"), "first\n\nsecond\n");
-    expect(await files.refresh()).toBe(true);
-    for (const token of ["first", "second"]) expect(await isKnown(known, `Bearer ${token}`)).toBe(true);
-    writeFileSync(join(folder, "a.token"), "second\n");
-    expect(await files.refresh()).toBe(true);
-    expect(await isKnown(known, "Bearer first")).toBe(false);
-    expect(await isKnown(known, "Bearer second")).toBe(true);
+    const tokens = ["Bearer ops-1", "Bearer shop-1", "Bearer shop-2"];
+    expect(await Promise.all(tokens.map(isKnown))).toEqual([true, false, true]);
   });
 
   it.each([
@@ -208,19 +177,27 @@ describe("files of rules", () => {
     ["hostTokens", "UPPER", "cannot stand in a host name (clusterset-doh token --host-name)"],
     ["hostTokens", "a".repeat(64), "cannot stand in a host name"],
     ["bearer", "first\ntwo words", "holds more than one word"],
-  ])("that hold nothing usable are reported: %s %j", async (kind, token, message) => {
-    const folder = gateways.folder();
-    writeFileSync(join(folder, "a.token"), token);
-    await expect(asking(folder, { [kind]: [{ tokenFile: "a.token" }] })).rejects.toThrow(message);
+    ["basic", "", "is empty"],
+    ["basic", "two\nlines", "holds more than one line"],
+  ])("that hold nothing usable are reported: %s %j", async (kind, text, message) => {
+    write({ file: text });
+    const secret = kind === "basic" ? { username: "ci", passwordFile: "file" } : { tokenFile: "file" };
+    await expect(load([{ name: "one", [kind]: [secret] }])).rejects.toThrow(message);
   });
 
-  it.each([
-    ["", "is empty"],
-    ["two\nlines", "holds more than one line"],
-  ])("with the password %j are reported", async (password, message) => {
-    const folder = gateways.folder();
-    writeFileSync(join(folder, "a.password"), password);
-    const basic = [{ username: "ci", passwordFile: "a.password" }];
-    await expect(asking(folder, { basic })).rejects.toThrow(message);
+  it("are read again by refreshers: one that waits for its disk is not called before it ends, and others are", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const slow = Promise.withResolvers<void>();
+    const waits = vi.fn(() => slow.promise);
+    const fails = vi.fn(() => Promise.reject(new Error("ENOENT")));
+    const warn = vi.fn();
+    const refreshers = startRefreshers([waits, fails], { warn });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect([waits, fails, warn].map(({ mock }) => mock.calls.length)).toEqual([1, 3, 3]);
+    slow.resolve();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(waits).toHaveBeenCalledTimes(2);
+    refreshers.close();
   });
 });

@@ -1,84 +1,67 @@
+import type { ClientHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { until } from "../../until.ts";
-import { serversOfTests } from "./tls-fixture.ts";
+import { closed, serversOfTests } from "./tls-fixture.ts";
 
 const servers = serversOfTests();
 
-/** A server whose application answers when the test says so. */
-async function start(secure: boolean, respond = () => new Response("done")) {
+/** A PUT over HTTP/1.1, or over HTTP/2, to an application that answers when the test says so. */
+async function put(isSecure: boolean, respond = () => new Response("done")) {
   const { promise: answer, resolve } = Promise.withResolvers<void>();
-  const seen: AbortSignal[] = [];
+  const signals: AbortSignal[] = [];
   const fetch = async (request: Request) => {
     await request.text();
-    seen.push(request.signal);
+    signals.push(request.signal);
     await answer;
     return respond();
   };
-  const { port } = await servers.start({ secure, fetch });
-  return { port, seen, answer: resolve };
+  const { port } = await servers.start({ secure: isSecure, fetch });
+  const client: Socket | ClientHttp2Stream = isSecure
+    ? servers.http2(port).request({ ":method": "PUT" })
+    : servers.tcp(port);
+  client.on("error", () => {});
+  if (isSecure) client.end("body");
+  else client.write("PUT / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\n\r\nbody");
+  await until(() => expect(signals).toHaveLength(1));
+  expect(signals[0]!.aborted).toBe(false);
+  const isGone = () => until(() => expect(signals[0]!.aborted).toBe(true));
+  return { client, signal: signals[0]!, answer: resolve, isGone };
 }
 
-const began = (seen: AbortSignal[]) => until(() => expect(seen).toHaveLength(1));
-const isGone = (seen: AbortSignal[]) => until(() => expect(seen[0]!.aborted).toBe(true));
-const PUT = "PUT / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\n\r\nbody";
+const socketOf = (client: unknown) => client as Socket;
+const streamOf = (client: unknown) => client as ClientHttp2Stream;
 
-/** A PUT over HTTP/2. */
-function put(port: number) {
-  const session = servers.http2(port);
-  const stream = session.request({ ":method": "PUT" });
-  stream.on("error", () => {});
-  stream.resume().end("body");
-  return { session, stream };
-}
-
-it.each(["end", "destroy", "resetAndDestroy"] as const)(
-  "a request over HTTP/1.1 knows that its client has gone: %s",
-  async (go) => {
-    const { port, seen } = await start(false);
-    const socket = servers.tcp(port);
-    socket.resume().write(PUT);
-    await began(seen);
-    expect(seen[0]!.aborted).toBe(false);
-    socket[go]();
-    await isGone(seen);
-  },
-);
-
-it("a request over HTTP/2 knows that its client has reset it, and its connection goes on", async () => {
-  const { port, seen } = await start(true);
-  const { session, stream } = put(port);
-  await began(seen);
-  expect(seen[0]!.aborted).toBe(false);
-  stream.close(8);
-  await isGone(seen);
-  expect(session.closed).toBe(false);
+it.each<[string, (client: unknown) => void, endsSession?: boolean]>([
+  ["ended its HTTP/1.1 connection", (client) => socketOf(client).end()],
+  ["closed its HTTP/1.1 connection", (client) => socketOf(client).destroy()],
+  ["reset its HTTP/1.1 connection", (client) => socketOf(client).resetAndDestroy()],
+  ["reset its HTTP/2 stream", (client) => streamOf(client).close(8), false],
+  ["closed its HTTP/2 connection", (client) => streamOf(client).session!.destroy(), true],
+])("a request knows that its client %s", async (_, go, endsSession) => {
+  const { client, isGone } = await put(endsSession !== undefined);
+  const session = endsSession === undefined ? undefined : streamOf(client).session;
+  client.resume();
+  go(client);
+  await isGone();
+  expect(session?.destroyed).toBe(endsSession);
 });
 
-it("a request over HTTP/2 knows that its connection is closed", async () => {
-  const { port, seen } = await start(true);
-  const { session } = put(port);
-  await began(seen);
-  session.destroy();
-  await isGone(seen);
-});
+const STREAMED = { headers: { "x-accel-buffering": "no" } };
 
 it.each([
   ["HTTP/1.1", false],
   ["HTTP/2", true],
 ])(
   "over %s the response to a client that has gone is cancelled, and an error of that is no error of the process",
-  async (_, secure) => {
+  async (_, isSecure) => {
     const cancelled = vi.fn(() => Promise.reject(new Error("it cannot be cancelled")));
-    const headers = { "x-accel-buffering": "no" };
-    const respond = () => new Response(new ReadableStream({ cancel: cancelled }), { headers });
-    const { port, seen, answer } = await start(secure, respond);
-    const client = secure ? put(port).session : servers.tcp(port);
-    if (!secure) (client as Socket).resume().write(PUT);
-    await began(seen);
-    client.destroy();
-    await isGone(seen);
+    const respond = () => new Response(new ReadableStream({ cancel: cancelled }), STREAMED);
+    const { client, isGone, answer } = await put(isSecure, respond);
+    if (isSecure) streamOf(client).session!.destroy();
+    else client.destroy();
+    await isGone();
     answer();
     await until(() => expect(cancelled).toHaveBeenCalledOnce());
   },
@@ -91,12 +74,11 @@ it("a body is asked for no faster than a client over HTTP/1.1 reads, and cancell
     pulls++;
     controller.enqueue(new Uint8Array(1_000_000));
   };
-  const headers = { "x-accel-buffering": "no" };
-  const respond = () => new Response(new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), { headers });
-  const { port, seen, answer } = await start(false, respond);
-  const socket = servers.tcp(port);
-  socket.pause().write(PUT);
-  await began(seen);
+  const { client, answer } = await put(
+    false,
+    () => new Response(new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), STREAMED),
+  );
+  client.pause();
   answer();
   let before = 0;
   do {
@@ -106,28 +88,20 @@ it("a body is asked for no faster than a client over HTTP/1.1 reads, and cancell
   // The kernel's buffers hold some megabytes.
   expect(pulls).toBeLessThan(50);
   expect(cancel).not.toHaveBeenCalled();
-  socket.destroy();
+  client.destroy();
   await until(() => expect(cancel).toHaveBeenCalledOnce());
 });
 
-it("a client that got its response has not gone", async () => {
-  const { port, seen, answer } = await start(false);
-  const secured = await start(true);
-  const socket = servers.tcp(port);
+it.each([true, false])("a client that got its response has not gone (HTTP/2: %s)", async (isSecure) => {
+  const { client, signal, answer } = await put(isSecure);
   let text = "";
-  socket.on("data", (part) => {
+  client.on("data", (part) => {
     text += part;
   });
-  socket.write(PUT);
-  const { stream, session } = put(secured.port);
-  const ended = new Promise((resolve) => stream.once("close", resolve));
-  await Promise.all([began(seen), began(secured.seen)]);
+  const gone = closed(client);
   answer();
-  secured.answer();
-  await Promise.all([ended, until(() => expect(text).toContain("done"))]);
-  const closed = new Promise((resolve) => socket.once("close", resolve));
-  socket.end();
-  session.destroy();
-  await closed;
-  expect([seen[0]!.aborted, secured.seen[0]!.aborted]).toEqual([false, false]);
+  await until(() => expect(text).toContain("done"));
+  client.end();
+  await gone;
+  expect(signal.aborted).toBe(false);
 });

@@ -1,9 +1,24 @@
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
+import { Connections } from "../../../src/hosts/node/listeners/stream.ts";
 import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
-import { ownCount, SharedCounts } from "../../../src/limits/counters.ts";
+import { ConnectionErrors, LimitCounters, ownCount, SharedCounts } from "../../../src/limits/counters.ts";
+import { SharedClientCounts } from "../../../src/limits/shared.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
-import { type AcceptedSocket, socketFrom } from "./accepted-socket.ts";
+
+/** A socket of a connection from a port, which closes a turn after `destroy`, as Node's do. */
+function socketFrom(remotePort: number) {
+  const addresses = { remoteAddress: "192.0.2.1", localAddress: "192.0.2.53", localPort: 853 };
+  const socket = Object.assign(new EventEmitter(), { ...addresses, remotePort, destroyed: false, destroy });
+  function destroy(): void {
+    if (!socket.destroyed) queueMicrotask(() => socket.emit("close"));
+    socket.destroyed = true;
+  }
+  return socket as typeof socket & Socket;
+}
+type AcceptedSocket = ReturnType<typeof socketFrom>;
 
 const MOST = 250;
 /** One for 100 connections, rounded up. */
@@ -70,13 +85,24 @@ it("a place of a connection that left is free again when its socket has closed",
   expect(announced.filter(({ destroyed }) => !destroyed)).toHaveLength(MOST_LEAVING);
 });
 
-/** A connection opens; a request of one begins; one of its requests ends; one closes. */
-const STEPS = fc.array(fc.tuple(fc.constantFrom("open", "begin", "end", "close"), fc.nat({ max: 5 })), {
-  minLength: 20,
-  maxLength: 200,
-});
+/** Time passes, and a connection opens; a request of one begins; one of its requests ends; one closes. */
+const STEPS = fc.array(
+  fc.tuple(fc.constantFrom("open", "begin", "end", "close"), fc.nat({ max: 5 }), fc.constantFrom(300, 2000)),
+  { minLength: 20, maxLength: 200 },
+);
 
-it("the connection that goes for a new one never had a request, else has been without one for longest", () => {
+/** A connection of the model; `asked` is the time of its last request. */
+type Modelled = { socket: AcceptedSocket; at: number; asked?: number; open: number };
+
+/** Which one goes for a new one: one that had no request for a second, else the longest idle one. */
+function goingFor(model: readonly Modelled[], now: number): Modelled | undefined {
+  const silent = model.find(({ asked }) => asked === undefined);
+  const idle = model.find(({ asked, open }) => asked !== undefined && open === 0);
+  if (silent === undefined || idle === undefined) return silent ?? idle;
+  return now - silent.at > 1000 || silent.at < idle.asked! ? silent : idle;
+}
+
+it("the connection that goes for a new one had no request in its first second, else has been without one for longest", () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   fc.assert(
     fc.property(STEPS, (steps) => {
@@ -84,32 +110,27 @@ it("the connection that goes for a new one never had a request, else has been wi
       const limits = { ...DEFAULT_SERVER_LIMITS, connections: 4, idleSeconds: 1000 };
       const held = new HeldConnections(limits, { ...ownProtection(), connections, leaving });
       /** Those that are open, by how long nothing has begun or ended on them. */
-      let model: { socket: AcceptedSocket; hasAsked: boolean; open: number }[] = [];
-      for (const [step, index] of steps) {
-        vi.advanceTimersByTime(2000);
+      let model: Modelled[] = [];
+      let ports = 0;
+      for (const [step, index, milliseconds] of steps) {
+        vi.advanceTimersByTime(milliseconds);
+        const at = performance.now();
         const known = model[index];
-        const one = known && held.of(known.socket as never);
         if (step === "open") {
-          const idle = model.filter(({ open }) => open === 0);
-          const goes = model.length < 4 ? undefined : (idle.find(({ hasAsked }) => !hasAsked) ?? idle[0]);
-          const socket = socketFrom(
-            model.length === 0 ? 1 : Math.max(...model.map((o) => o.socket.remotePort)) + 1,
-          );
+          const goes = model.length < 4 ? undefined : goingFor(model, at);
+          const socket = socketFrom(++ports);
           const isAdmitted = held.admit(socket) !== undefined;
           expect(isAdmitted).toBe(model.length < 4 || goes !== undefined);
           expect(model.map((other) => other.socket.destroyed)).toEqual(model.map((other) => other === goes));
           model = model.filter((other) => other !== goes);
-          if (isAdmitted) model.push({ socket, hasAsked: false, open: 0 });
-        } else if (known !== undefined && one !== undefined) {
-          if (step === "begin") {
-            held.began(one, performance.now());
-            known.hasAsked = true;
-            known.open++;
-          } else if (step === "end" && known.open > 0) {
-            held.ended(one);
-            known.open--;
-          } else if (step === "close") known.socket.emit("close");
-          else continue;
+          if (isAdmitted) model.push({ socket, at, open: 0 });
+        } else if (known !== undefined && (step !== "end" || known.open > 0)) {
+          const one = held.of(known.socket as never)!;
+          if (step === "close") known.socket.emit("close");
+          else if (step === "end") held.ended(one);
+          else held.began(one, at);
+          if (step === "begin") known.asked = at;
+          known.open += { begin: 1, end: -1, close: 0 }[step];
           model = model.filter((other) => other !== known);
           if (step !== "close") model.push(known);
         }
@@ -117,3 +138,46 @@ it("the connection that goes for a new one never had a request, else has been wi
     }),
   );
 });
+
+const clientCounts = () => new SharedClientCounts(SharedClientCounts.allocate(10, 1), 0);
+const networks = { of: (address: string) => address };
+
+/** Admits connections to each server, of which a client may have two. */
+const servers = {
+  "DNS over TCP and TLS": () => {
+    const connections = new Connections({
+      kind: "dot",
+      settings: { connections: 10, connectionsPerClient: 2, idleSeconds: 1, queriesPerConnection: 1 },
+      limits: { queryBytes: 512, handshakeSeconds: 1 },
+      networks,
+      open: { all: ownCount("dot.connections"), clients: clientCounts() },
+      counters: { limits: new LimitCounters(), errors: new ConnectionErrors() },
+      onError: () => {},
+    });
+    return { admit: (socket: Socket) => connections.admit(socket), end: () => connections.destroyAll() };
+  },
+  HTTP: () => {
+    const clients = { networks, connections: 2, open: clientCounts(), rate: { take: () => 0 } };
+    const protection = { ...ownProtection(), clients: clients as never };
+    const held = new HeldConnections({ ...DEFAULT_SERVER_LIMITS, connections: 10 }, protection);
+    const end = () => void Array.from(held.all(), ({ socket }) => socket.destroy());
+    return { admit: (socket: Socket) => void held.admit(socket), end };
+  },
+};
+
+it.each(Object.entries(servers))(
+  "%s: a client that connects again from the port of a reset that Node did not notice has the place of that connection",
+  async (_, start) => {
+    const { admit, end } = start();
+    const [stale, next, other, third] = [50_000, 50_000, 50_001, 50_002].map(socketFrom);
+    for (const socket of [stale!, next!, other!]) {
+      admit(socket);
+      await Promise.resolve();
+    }
+    expect([stale!.destroyed, next!.destroyed, other!.destroyed]).toEqual([true, false, false]);
+    admit(third!);
+    expect([next!, other!, third!].filter(({ destroyed }) => !destroyed)).toHaveLength(2);
+    end();
+    expect([next!, other!, third!].every(({ destroyed }) => destroyed)).toBe(true);
+  },
+);

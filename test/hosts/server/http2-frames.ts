@@ -18,9 +18,7 @@ export const PREFACE = Buffer.concat([
   frame(FRAME.settings, 0, 0),
 ]);
 
-/**
- * `GET https://a/` in HPACK, with further fields as literals that are not indexed (RFC 7541 section 6.2.2).
- */
+/** `GET https://a/` in HPACK, with more fields as literals that are not indexed (RFC 7541 section 6.2.2). */
 export function getHeaders(fields: readonly (readonly [string, string])[] = []): Buffer {
   const authority = Buffer.from([0x82, 0x87, 0x84, 0x41, 0x01, 0x61]);
   const literal = (text: string) => Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]);

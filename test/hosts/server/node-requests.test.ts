@@ -2,10 +2,12 @@ import type { ClientHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { PathHandlers } from "../../../src/hosts/node/server/requests.ts";
+import type { HttpRequest } from "../../../src/http/messages/message.ts";
 import { ConnectionErrors } from "../../../src/limits/counters.ts";
+import { until } from "../../until.ts";
 import { ownProtection } from "../default-limits.ts";
 import { END_HEADERS, END_STREAM, FRAME, frame, getHeaders, PREFACE } from "./http2-frames.ts";
-import { serversOfTests } from "./tls-fixture.ts";
+import { closed, received, serversOfTests } from "./tls-fixture.ts";
 
 const MIB = 1024 * 1024;
 
@@ -25,7 +27,7 @@ async function start(fetch: Fetch, more: { secure?: boolean; paths?: PathHandler
   return { port, unforeseen, errors };
 }
 
-const { tcp: plain, secure, http2 } = servers;
+const { tcp: plain, secure, http1, http2 } = servers;
 
 /** The status of a request over HTTP/2, or the code that its stream was reset with. */
 function statusOf(session: ClientHttp2Session, headers: Record<string, string> = {}): Promise<string> {
@@ -59,25 +61,23 @@ describe("an unforeseen exception", () => {
     return new Response("fine");
   };
 
-  it.each([
-    ["/thrown", "500"],
-    ["/rejected", "500"],
-    ["/unsendable", "500"],
-  ])("in the answer to %s is reported and answered by %s, over HTTP/2", async (path, status) => {
-    const { port, unforeseen } = await start(throwing);
-    const session = http2(port);
-    expect(await statusOf(session, { ":path": path })).toBe(status);
-    expect(unforeseen).toHaveLength(1);
-    expect(await statusOf(session)).toBe("200");
-  });
-
-  it.each(["/thrown", "/rejected"])("in the answer to %s is answered by 500 over HTTP/1.1", async (path) => {
-    const { port, unforeseen } = await start(throwing, { secure: false });
-    const socket = plain(port);
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n`);
-    expect(await untilMatch(socket, /fine/)).toMatch(/^HTTP\/1\.1 500 [\s\S]*HTTP\/1\.1 200 /);
-    expect(unforeseen).toHaveLength(1);
-  });
+  it.each(["/thrown", "/rejected", "/unsendable"])(
+    "in the answer to %s is reported and answered by 500",
+    async (path) => {
+      const { port, unforeseen } = await start(throwing);
+      const session = http2(port);
+      expect(await statusOf(session, { ":path": path })).toBe("500");
+      expect(unforeseen).toHaveLength(1);
+      expect(await statusOf(session)).toBe("200");
+      // HTTP/1.1 has such fields.
+      if (path === "/unsendable") return;
+      const inClear = await start(throwing, { secure: false });
+      const socket = plain(inClear.port);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n`);
+      expect(await untilMatch(socket, /fine/)).toMatch(/^HTTP\/1\.1 500 [\s\S]*HTTP\/1\.1 200 /);
+      expect(inClear.unforeseen).toHaveLength(1);
+    },
+  );
 
   it("in making the 500 ends that request alone", async () => {
     const paths: PathHandlers = {
@@ -107,79 +107,57 @@ describe("an unforeseen exception", () => {
   });
 });
 
-describe("an error of a connection", () => {
-  it("is counted by what it was seen on", async () => {
-    const { port, errors } = await start(() => new Promise(() => {}));
-    const socket = secure(port, "h2");
-    const gone = new Promise((resolve) => socket.on("close", resolve));
-    socket.resume();
-    // DATA on stream 0 is a connection error (RFC 9113 section 6.1).
-    const request = frame(FRAME.headers, END_HEADERS | END_STREAM, 1, getHeaders());
-    socket.write(Buffer.concat([PREFACE, request, frame(FRAME.data, 0, 0, Buffer.from("x"))]));
-    await gone;
-    const seen = errors.counts;
-    expect(seen.get("http2")).toBe(1);
-  });
-
-  it("is counted for what is no HTTP and no TLS", async () => {
-    const { port, errors } = await start(() => new Response("x"));
-    const socket = plain(port);
-    const gone = new Promise((resolve) => socket.on("close", resolve));
-    socket.resume();
-    socket.write("GET / HTTP/1.1\r\n\r\n");
-    await gone;
-    const garbled = secure(port, "http/1.1");
-    garbled.write("no HTTP\r\n\r\n");
-    expect(await untilMatch(garbled, /\r\n\r\n/)).toMatch(/^HTTP\/1\.1 400 /);
-    expect([errors.counts.get("tls"), errors.counts.get("http1")]).toEqual([1, 1]);
-  });
+it("an error of a connection is counted by what it was seen on", async () => {
+  const { port, errors } = await start(() => new Response("x"));
+  // DATA on stream 0 is a connection error (RFC 9113 section 6.1).
+  const request = frame(FRAME.headers, END_HEADERS | END_STREAM, 1, getHeaders());
+  for (const [socket, bytes] of [
+    [secure(port, "h2"), Buffer.concat([PREFACE, request, frame(FRAME.data, 0, 0, Buffer.from("x"))])],
+    [plain(port), "GET / HTTP/1.1\r\n\r\n"],
+  ] as const) {
+    socket.write(bytes);
+    await closed(socket.resume());
+  }
+  const garbled = secure(port, "http/1.1");
+  garbled.write("no HTTP\r\n\r\n");
+  expect(await untilMatch(garbled, /\r\n\r\n/)).toMatch(/^HTTP\/1\.1 400 /);
+  expect(["http2", "tls", "http1"].map((kind) => errors.counts.get(kind as "tls"))).toEqual([1, 1, 1]);
 });
 
-describe("a client that requests another protocol", () => {
-  const UPGRADE = "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n";
-  const slowFirst: Fetch = async (request) => {
-    const { pathname } = new URL(request.url);
-    const body = await request.text();
-    if (pathname === "/slow") await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-    return new Response(`<${pathname}${body}>`);
-  };
+const UPGRADE = "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n";
+const slowFirst: Fetch = async (request) => {
+  const { pathname } = new URL(request.url);
+  const body = await request.text();
+  if (pathname === "/slow") await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  return new Response(`<${pathname}${body}>`);
+};
 
-  it.each([true, false])(
-    "is answered over HTTP/1.1, and so is what it sent behind (TLS: %s)",
-    async (isSecure) => {
-      const { port } = await start(slowFirst, { secure: isSecure });
-      const socket = isSecure ? secure(port, "http/1.1") : plain(port);
-      socket.write(
-        `GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /one HTTP/1.1\r\n${UPGRADE}\r\n` +
-          `POST /two HTTP/1.1\r\n${UPGRADE}Content-Length: 5\r\n\r\nGET /GET /three HTTP/1.1\r\nHost: a\r\n\r\n`,
-      );
-      const text = await untilMatch(socket, /<\/three>/);
-      expect([...text.matchAll(/<.*?>/g)].map(([found]) => found)).toEqual([
-        "</slow>",
-        "</one>",
-        "</twoGET />",
-        "</three>",
-      ]);
-    },
-  );
-
-  it.each([true, false])("adds no listeners with each request (TLS: %s)", async (isSecure) => {
+it.each([true, false])(
+  "a client that requests another protocol is answered over HTTP/1.1, and so is what it sent behind, without more listeners for each (TLS: %s)",
+  async (isSecure) => {
     const warnings: Error[] = [];
     const warned = (warning: Error) => warnings.push(warning);
     process.on("warning", warned);
     const { port } = await start(slowFirst, { secure: isSecure });
-    const socket = isSecure ? secure(port, "http/1.1") : plain(port);
-    socket.write(`GET /one HTTP/1.1\r\n${UPGRADE}\r\n`.repeat(20));
-    socket.write("GET /last HTTP/1.1\r\nHost: a\r\n\r\n");
-    await untilMatch(socket, /<\/last>/);
+    const socket = http1(port, isSecure);
+    socket.write(
+      `GET /slow HTTP/1.1\r\nHost: a\r\n\r\n${`GET /one HTTP/1.1\r\n${UPGRADE}\r\n`.repeat(20)}` +
+        `POST /two HTTP/1.1\r\n${UPGRADE}Content-Length: 5\r\n\r\nGET /GET /three HTTP/1.1\r\nHost: a\r\n\r\n`,
+    );
+    const text = await untilMatch(socket, /<\/three>/);
+    const answers = ["</slow>", ...Array<string>(20).fill("</one>"), "</twoGET />", "</three>"];
+    expect([...text.matchAll(/<.*?>/g)].map(([found]) => found)).toEqual(answers);
     process.off("warning", warned);
     expect(warnings).toEqual([]);
-  });
-});
+  },
+);
+
+const POST = "POST / HTTP/1.1\r\nHost: a\r\n";
+/** A body in chunks. */
+const HELLO = "5\r\nhello\r\n0\r\n\r\n";
+const hosts: Fetch = ({ method, url }) => new Response(`${method} ${url}\n`);
 
 describe("a request over HTTP/1.1", () => {
-  const hosts: Fetch = ({ method, url }) => new Response(`${method} ${url}\n`);
-
   it.each([
     ["GET /x HTTP/1.1\r\nHost: a.example\r\n\r\n", "200", "GET http://a.example/x"],
     ["GET http://b.example/x HTTP/1.1\r\nHost: a.example\r\n\r\n", "200", "GET http://b.example/x"],
@@ -191,17 +169,10 @@ describe("a request over HTTP/1.1", () => {
     ["GET /x HTTP/1.1\r\nHost: a\r\nExpect: cake\r\n\r\n", "417", "expectation"],
     ["nonsense\r\n\r\n", "400", ""],
     // RFC 9112 section 6: no length, or chunk, that two readers could take for different ones.
-    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 5\r\n\r\nhello", "400", ""],
-    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\nhello", "400", ""],
-    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x10\r\n\r\nhello", "400", ""],
-    [
-      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-      "400",
-      "",
-    ],
-    ["POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "400", ""],
-    ["POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n", "400", ""],
-    [`POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${"f".repeat(17)}\r\nhello`, "400", ""],
+    [`${POST}Content-Length: 1\r\nContent-Length: 5\r\n\r\nhello`, "400", ""],
+    [`${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n${HELLO}`, "400", ""],
+    [`${POST}Transfer-Encoding: xchunked\r\n\r\n${HELLO}`, "400", ""],
+    [`${POST}Transfer-Encoding: chunked\r\n\r\n${"f".repeat(17)}\r\nhello`, "400", ""],
   ])("%j gets %s (RFC 9110, RFC 9112 section 3.2)", async (text, status, says) => {
     const { port } = await start(hosts, { secure: false });
     const socket = plain(port);
@@ -212,39 +183,65 @@ describe("a request over HTTP/1.1", () => {
     );
     expect(answer.slice(9, 12)).toBe(status);
   });
-});
-
-describe("an unused body", () => {
-  const early: Fetch = () => new Response("too large", { status: 413 });
 
   it.each([true, false])(
-    "is read to its end before the connection ends, over HTTP/1.1 (TLS: %s)",
+    "with two Host fields gets 400 (RFC 9112 section 3.2; TLS: %s)",
     async (isSecure) => {
-      const { port } = await start(early, { secure: isSecure });
+      const { port } = await start(hosts, { secure: isSecure });
+      const socket = http1(port, isSecure);
+      socket.write("GET / HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n");
+      expect(String(await received(socket))).toMatch(/^HTTP\/1\.1 400 /);
+    },
+  );
+
+  it.each([true, false])(
+    "has an unused body read to its end before the connection ends, or goes on (TLS: %s)",
+    async (isSecure) => {
+      const { port } = await start(() => new Response("too large", { status: 413 }), { secure: isSecure });
       for (const connection of ["close", "keep-alive"]) {
-        const socket = isSecure ? secure(port, "http/1.1") : plain(port);
+        const socket = http1(port, isSecure);
         const length = 20 * MIB;
         socket.write(
           `POST / HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\nContent-Length: ${length}\r\n\r\n`,
         );
         // Such clients write everything before they read anything.
         socket.pause();
-        const whole = new Promise<void>((resolve, reject) => {
+        await new Promise<void>((resolve, reject) => {
           socket.on("error", reject);
           socket.write(Buffer.alloc(length), () => resolve());
         });
-        await whole;
+        expect(await untilMatch(socket, /too large/)).toMatch(/^HTTP\/1\.1 413 /);
+        if (connection === "close") continue;
+        socket.write("GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
         expect(await untilMatch(socket, /too large/)).toMatch(/^HTTP\/1\.1 413 /);
       }
     },
   );
-
-  it("leaves the connection to the next request over HTTP/1.1", async () => {
-    const { port } = await start(early, { secure: false });
-    const socket = plain(port);
-    socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${MIB}\r\n\r\n`);
-    socket.write(Buffer.alloc(MIB));
-    socket.write("GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
-    expect(await untilMatch(socket, /too large[\s\S]*too large/)).toMatch(/413[\s\S]*413/);
-  });
 });
+
+it.each([
+  ["accept", ["a/b", "c/d"], "a/b, c/d"],
+  ["authorization", ["Bearer one", "Bearer two"], "Bearer one, Bearer two"],
+  ["content-type", ["application/dns-message", "text/plain"], "application/dns-message, text/plain"],
+  ["cookie", ["a=1", "b=2"], "a=1; b=2"],
+  ["x-absent", [], null],
+  ["x-empty", [""], ""],
+])(
+  "repeated fields (RFC 9110 section 5.3, RFC 9113 section 8.2.3): the field %s with the values %j is %j over HTTP/1.1 and HTTP/2",
+  async (name, values, value) => {
+    const seen: (string | null)[] = [];
+    const answer = { status: 204, headers: {}, body: null };
+    const at = () => (request: HttpRequest) => {
+      seen.push(request.header(name));
+      return answer;
+    };
+    const { port } = await start(hosts, { paths: { at, failed: () => answer } });
+    const block = getHeaders(values.map((one) => [name, one]));
+    const lines = values.map((one) => `${name}: ${one}\r\n`).join("");
+    secure(port, "http/1.1").write(`GET / HTTP/1.1\r\nhost: a\r\n${lines}\r\n`);
+    secure(port, "h2").write(
+      Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS | END_STREAM, 1, block)]),
+    );
+    await until(() => expect(seen).toEqual([value, value]));
+  },
+);

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterEach, beforeAll } from "vitest";
 import type { ServerLimits } from "../../../src/config/limits.ts";
@@ -13,8 +14,6 @@ import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
 interface ServerParts extends Partial<Omit<NodeServerOptions, "listen" | "limits" | "fetch">> {
   readonly fetch?: NodeServerOptions["fetch"] | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
-  /** Default: 127.0.0.1 */
-  readonly host?: string;
   /** Whether it has TLS. Default: true */
   readonly secure?: boolean | undefined;
 }
@@ -22,6 +21,18 @@ interface ServerParts extends Partial<Omit<NodeServerOptions, "listen" | "limits
 interface Closable {
   on(event: "error", listener: () => void): unknown;
   destroy(): void;
+}
+
+/** Resolves when it has closed, whatever happened before. */
+export const closed = (emitter: NodeJS.EventEmitter) =>
+  new Promise<void>((resolve) => emitter.once("close", () => resolve()));
+
+/** All that comes until it closes. */
+export async function received(stream: Readable): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  stream.on("data", (part) => parts.push(part)).on("error", () => {});
+  await closed(stream);
+  return Buffer.concat(parts);
 }
 
 /** A certificate for the tests of a file, and the servers and connections of each test, which end with it. */
@@ -40,6 +51,9 @@ export function serversOfTests() {
     connections.push(connection);
     return connection;
   }
+  const tcp = (port: number): Socket => keep(connectTcp(port, "127.0.0.1"));
+  const secure = (port: number, protocol: "h2" | "http/1.1"): TLSSocket =>
+    keep(connectTls({ host: "127.0.0.1", port, ca: tls.cert, ALPNProtocols: [protocol] }));
   afterEach(async () => {
     for (const connection of connections.splice(0)) connection.destroy();
     await Promise.all(servers.splice(0).map((server) => server.stop(0)));
@@ -49,15 +63,9 @@ export function serversOfTests() {
       return tls;
     },
     /** Starts a server, which is stopped after the test. By default it answers every request with 200. */
-    async start({
-      host = "127.0.0.1",
-      secure = true,
-      limits,
-      fetch,
-      ...more
-    }: ServerParts = {}): Promise<Required<Listener>> {
+    async start({ secure = true, limits, fetch, ...more }: ServerParts = {}): Promise<Required<Listener>> {
       const server = await startNodeServer({
-        listen: { host, port: 0 },
+        listen: { host: "127.0.0.1", port: 0 },
         tls: secure ? tls : undefined,
         fetch: fetch ?? (() => new Response("fine")),
         limits: { ...DEFAULT_SERVER_LIMITS, ...limits },
@@ -67,9 +75,10 @@ export function serversOfTests() {
       servers.push(server);
       return server;
     },
-    tcp: (port: number): Socket => keep(connectTcp(port, "127.0.0.1")),
-    secure: (port: number, protocol: "h2" | "http/1.1"): TLSSocket =>
-      keep(connectTls({ host: "127.0.0.1", port, ca: tls.cert, ALPNProtocols: [protocol] })),
+    tcp,
+    secure,
+    /** A connection for HTTP/1.1, in clear where `isSecure` is false. */
+    http1: (port: number, isSecure: boolean): Socket => (isSecure ? secure(port, "http/1.1") : tcp(port)),
     http2: (port: number): ClientHttp2Session =>
       keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.cert })),
     keep,

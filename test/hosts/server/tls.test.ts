@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { UsageError } from "../../../src/config/values.ts";
@@ -23,7 +23,7 @@ beforeEach(() => {
 const names = (cert: string) => new X509Certificate(cert).subjectAltName;
 
 describe("the self-signed certificate", () => {
-  it("names localhost, loopback and the host, and is no CA", async () => {
+  it("names localhost, loopback and the host, is no CA, and keeps its key to its owner", async () => {
     const { cert, key, certificateFile } = await keepSelfSigned(folder, "doh.example", NOW);
     const certificate = new X509Certificate(cert);
     expect(names(cert)).toBe(
@@ -33,20 +33,10 @@ describe("the self-signed certificate", () => {
     expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
     expect(certificate.issuer).toBe(certificate.subject);
     expect(Date.parse(certificate.validTo) - NOW).toBeLessThan(398 * DAY);
-    expect(await readIdentity(certificateFile, join(folder, "tls", "self-signed.key"))).toEqual({
-      cert,
-      key,
-    });
-  });
-
-  it("names an address to listen on as an address", async () => {
+    const keyFile = join(folder, "tls", "self-signed.key");
+    expect(await readIdentity(certificateFile, keyFile)).toEqual({ cert, key });
+    expect([keyFile, join(folder, "tls")].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700]);
     expect(names((await keepSelfSigned(folder, "192.0.2.1", NOW)).cert)).toContain("IP Address:192.0.2.1");
-  });
-
-  it("keeps its key to its owner", async () => {
-    await keepSelfSigned(folder, "localhost", NOW);
-    expect(statSync(join(folder, "tls", "self-signed.key")).mode & 0o777).toBe(0o600);
-    expect(statSync(join(folder, "tls")).mode & 0o777).toBe(0o700);
   });
 
   it("is kept, until it is near its end, damaged, or for another host", async () => {
@@ -60,10 +50,8 @@ describe("the self-signed certificate", () => {
     writeFileSync(other.certificateFile, "damaged");
     expect((await keepSelfSigned(folder, "doh.example", NOW + 368 * DAY)).cert).not.toBe(other.cert);
   });
-});
 
-describe("the self-signed certificate of a gateway that runs", () => {
-  it("stays in use whatever becomes of its file and of the clock, also where a start is before it begins", async () => {
+  it("stays in use in a gateway that runs, whatever becomes of its file and of the clock, also where a start is before it begins", async () => {
     const open = () => openTlsSource(readServeConfig({ stateDir: folder, public: true }), "localhost");
     vi.useFakeTimers({ toFake: ["Date"], now: NOW });
     onTestFinished(() => void vi.useRealTimers());
@@ -77,32 +65,27 @@ describe("the self-signed certificate of a gateway that runs", () => {
   });
 });
 
-describe("certificates to trust", () => {
-  it("are read from between other text, and damaged ones are reported", async () => {
-    const { certificateFile, cert } = await keepSelfSigned(folder, "localhost", NOW);
-    const bundle = join(folder, "bundle.pem");
-    writeFileSync(bundle, `# mine\n${cert.trim()}${cert}`);
-    expect(await readCertificates(bundle)).toBe(cert + cert);
-    writeFileSync(bundle, cert + cert.replace(/^MII./m, "AAAA"));
-    await expect(readCertificates(bundle)).rejects.toThrow(/certificate 2 in .*bundle\.pem is damaged/);
-    writeFileSync(bundle, readFileSync(join(folder, "tls", "self-signed.key")));
-    await expect(readCertificates(bundle)).rejects.toThrow(/bundle\.pem holds no PEM certificate/);
-    await expect(readCertificates(`${certificateFile}.none`)).rejects.toThrow(/cannot read/);
-  });
+it("certificates to trust are read from between other text, and damaged ones are reported", async () => {
+  const { certificateFile, cert } = await keepSelfSigned(folder, "localhost", NOW);
+  const bundle = join(folder, "bundle.pem");
+  writeFileSync(bundle, `# mine\n${cert.trim()}${cert}`);
+  expect(await readCertificates(bundle)).toBe(cert + cert);
+  writeFileSync(bundle, cert + cert.replace(/^MII./m, "AAAA"));
+  await expect(readCertificates(bundle)).rejects.toThrow(/certificate 2 in .*bundle\.pem is damaged/);
+  await expect(readCertificates(`${certificateFile}.none`)).rejects.toThrow(/cannot read/);
 });
 
-describe("a certificate from files", () => {
-  it("is rejected with the file's name if a file is missing, is not PEM, or does not match the other", async () => {
-    const { certificateFile } = await keepSelfSigned(folder, "localhost", NOW);
-    const keyFile = join(folder, "tls", "self-signed.key");
-    const otherFolder = join(folder, "other");
-    await keepSelfSigned(otherFolder, "localhost", NOW);
-    const none = join(folder, "none.pem");
-    await expect(readIdentity(none, keyFile)).rejects.toThrow(/cannot read .*none\.pem/);
-    await expect(readIdentity(keyFile, keyFile)).rejects.toThrow(/holds no PEM certificate/);
-    await expect(readIdentity(certificateFile, certificateFile)).rejects.toThrow(/holds no PEM private key/);
-    const mismatch = readIdentity(certificateFile, join(otherFolder, "tls", "self-signed.key"));
-    await expect(mismatch).rejects.toThrow(/is not that of the certificate/);
-    await expect(mismatch).rejects.toThrow(UsageError);
-  });
+it("a certificate from files is rejected with the file's name if one is missing, is not PEM, or does not match the other", async () => {
+  const { certificateFile } = await keepSelfSigned(folder, "localhost", NOW);
+  const keyOf = (place: string) => join(place, "tls", "self-signed.key");
+  await keepSelfSigned(join(folder, "other"), "localhost", NOW);
+  for (const [cert, key, reason] of [
+    [join(folder, "none.pem"), keyOf(folder), /cannot read .*none\.pem/],
+    [keyOf(folder), keyOf(folder), /self-signed\.key holds no PEM certificate/],
+    [certificateFile, certificateFile, /holds no PEM private key/],
+    [certificateFile, keyOf(join(folder, "other")), /is not that of the certificate/],
+  ] as const) {
+    await expect(readIdentity(cert, key)).rejects.toThrow(reason);
+    await expect(readIdentity(cert, key)).rejects.toThrow(UsageError);
+  }
 });

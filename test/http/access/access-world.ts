@@ -1,17 +1,15 @@
 import type { RuleCredentials } from "../../../src/access/admission.ts";
 import type { Client } from "../../../src/access/client.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
-import { AccessCounters, QueryCounters } from "../../../src/answer/answer-query.ts";
-import type { AllowedOrigins } from "../../../src/http/messages/message.ts";
+import { AccessCounters } from "../../../src/answer/answer-query.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
-import type { ClientRate } from "../../../src/limits/client-rate.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { authorityOf, certified, sha256 } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../gateway/open-gateway.ts";
 import { openKeyed } from "../../gateway/open-keyed.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
-import { openApp } from "../open-app.ts";
+import { type OpenAppParts, openApp } from "../open-app.ts";
 import { listedOf } from "../pages/pages-world.ts";
 
 export const ZONE = "clusterset.test";
@@ -39,30 +37,21 @@ export interface Shown {
   readonly client?: Partial<Client>;
 }
 
-const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
-
-/** What is known by each rule of `FEW`, and something of its kind that is not. */
+/** What is known by rules of `FEW`, and something of its kind that is not. */
 export const KINDS: readonly (readonly [rule: string, known: Shown, unknown: Shown])[] = [
   ["laptops", { authorization: "Bearer laptop" }, { authorization: "Bearer other" }],
-  ["scripts", { authorization: basic("ci:secret") }, { authorization: basic("ci:other") }],
-  ["phones", { prefix: "/tokens/phone" }, { prefix: "/tokens/other" }],
-  ["coredns", { host: "resolver.doh.example" }, { host: "other.doh.example" }],
   ["pods", { client: certified("spiffe://example.org/pod") }, { client: certified("spiffe://other") }],
   ["office", { client: { address: "192.0.2.7" } }, { client: { address: "192.0.3.7" } }],
 ];
 
 /** A gateway with two clusters whose answers depend on the client. */
-export async function accessWorld({
-  everybody,
-  rules = RULES,
-  allowedOrigins = "*" as AllowedOrigins,
-  rate,
-}: {
-  readonly everybody?: Visibility | undefined;
-  readonly rules?: typeof RULES;
-  readonly allowedOrigins?: AllowedOrigins;
-  readonly rate?: ClientRate;
-} = {}) {
+export async function accessWorld(
+  given: Pick<OpenAppParts, "allowedOrigins" | "rate"> & {
+    readonly everybody?: Visibility | undefined;
+    readonly rules?: typeof RULES;
+  } = {},
+) {
+  const { everybody, rules = RULES, allowedOrigins = "*", rate } = given;
   const clock = new FakeClock();
   const accessRules = createAccessRules(everybody, rules);
   const gateway = openKeyed({
@@ -72,11 +61,9 @@ export async function accessWorld({
   });
   for (const one of CLUSTERS) await putSnapshot(gateway, one, { leaseSeconds: 60 });
   const access = new AccessCounters();
-  const counters = new QueryCounters();
   const errors: Error[] = [];
   const app = openApp({
     gateway: gateway.everything,
-    counters,
     accessCounters: access,
     allowedOrigins,
     rate,
@@ -103,7 +90,7 @@ export async function accessWorld({
     if (response instanceof Promise) await clock.advance(0);
     return response;
   };
-  return { app, accessRules, access, ask, clock, counters, errors, gateway };
+  return { app, access, ask, errors };
 }
 
 const CLUSTERS = [

@@ -45,13 +45,9 @@ const EVERY_PATH: readonly (readonly [string, string, RequestInit?])[] = [
   ["JSON at /resolve", json(WEB)],
   ["a cluster's view", `/clusters/west${dns(WEB)}`],
   ["an explanation", `/explain?name=${WEB}`],
-  ["a cluster's view, explained", `/clusters/west/explain?name=${WEB}`],
   ["a cluster's view in JSON", `/clusters/west${json(WEB)}`],
   ["the status", "/status"],
   ["the page /", "/"],
-  ["the page /services", "/services"],
-  ["the page /clusters", "/clusters"],
-  ["the page /conflicts", "/conflicts"],
   ["the page of a service", "/services/shop/web"],
   ["the page of a cluster", "/clusters/west"],
   ["the page /setup", "/setup"],
@@ -59,35 +55,26 @@ const EVERY_PATH: readonly (readonly [string, string, RequestInit?])[] = [
 ];
 
 describe("a gateway without a public rule", () => {
-  it.each(KINDS)("%s are answered in their scope, by every path", async (rule, known) => {
+  it.each(KINDS)("%s are answered in their scope, and counted", async (rule, known) => {
     const world = await accessWorld();
     expect(await addresses(world, known)).toEqual(["10.9.0.1"]);
     expect(await addresses(world, known, VAULT)).toEqual([]);
     expect(await addresses(world, { authorization: "Bearer admin" }, VAULT)).toEqual(["10.1.0.2"]);
-    for (const [what, path, init] of EVERY_PATH) {
-      const { status, headers } = await world.ask(path, known, init);
-      expect([what, status]).toEqual([what, 200]);
-      expect(headers.get("cache-control")).toMatch(/^private, |^no-store$/);
-    }
-    expect(world.access.admitted.get(rule)).toBe(EVERY_PATH.length + 2);
-    expect(world.errors).toEqual([]);
+    expect([world.access.admitted.get(rule), world.errors]).toEqual([2, []]);
   });
 
-  it.each(KINDS)(
-    "an unknown credential beside %s is admitted nowhere, with the same rejection everywhere",
-    async (_, __, unknown) => {
-      const { ask, access } = await accessWorld();
-      const refusals = new Set<string>();
-      for (const [what, path, init] of EVERY_PATH) {
-        const response = await ask(path, unknown, init);
-        expect([what, [401, 403].includes(response.status)]).toEqual([what, true]);
-        expect(response.headers.get("cache-control")).toBe("no-store");
-        refusals.add(`${response.status} ${response.headers.get("www-authenticate")}`);
-      }
-      expect(refusals.size).toBe(1);
-      expect(access.admitted.size).toBe(0);
-    },
-  );
+  it.each(KINDS)("what is unknown beside %s gets the same rejection everywhere", async (_, __, unknown) => {
+    const { ask, access } = await accessWorld();
+    const refusals = new Set<string>();
+    for (const [what, path, init] of EVERY_PATH) {
+      const response = await ask(path, unknown, init);
+      expect([what, [401, 403].includes(response.status)]).toEqual([what, true]);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      refusals.add(`${response.status} ${response.headers.get("www-authenticate")}`);
+    }
+    expect(refusals.size).toBe(1);
+    expect(access.admitted.size).toBe(0);
+  });
 
   it("no route answers a client without a credential, except for the public ones", async () => {
     const { app, ask } = await accessWorld();
@@ -100,96 +87,74 @@ describe("a gateway without a public rule", () => {
       expect([path, response.status]).toEqual([path, OPEN.includes(path) ? 200 : 401]);
     }
   });
-  it("a hidden cluster, namespace and service are what was never there", async () => {
+  it("a hidden cluster is what was never there", async () => {
     const { ask } = await accessWorld();
     const shown = { authorization: "Bearer laptop" };
-    for (const [hidden, nothing] of [
-      [`/clusters/east${dns(WEB)}`, `/clusters/none${dns(WEB)}`],
-      [`/clusters/east${json(WEB)}`, `/clusters/none${json(WEB)}`],
-    ] as const) {
-      const response = await seen(await ask(hidden, shown));
-      expect(response).toEqual(await seen(await ask(nothing, shown)));
+    for (const path of [dns(WEB), json(WEB)]) {
+      const response = await seen(await ask(`/clusters/east${path}`, shown));
+      expect(response).toEqual(await seen(await ask(`/clusters/none${path}`, shown)));
       expect(response.status).toBe(404);
     }
-    const named = async (name: string) => {
-      const response = await seen(await ask(dns(name), shown));
-      const text = Buffer.from(name.split(".")[0]!).toString("hex");
-      return { ...response, body: response.body.replaceAll(text, "<name>") };
-    };
-    expect(await named(`vault.secret.svc.${ZONE}`)).toEqual(await named(`vaulu.secret.svc.${ZONE}`));
   });
 });
 
-describe("a token that is not known", () => {
-  it.each([
-    ["no other client gets answers", undefined],
-    ["everybody may", EVERYTHING],
-    ["all clients see a part", FEW],
-  ])("in path or host gets what any other path or host gets, where %s", async (_, everybody) => {
-    // Two of them, since every answer has its records in another order.
-    const [one, other] = [await accessWorld({ everybody }), await accessWorld({ everybody })];
-    for (const rest of [
-      "/dns-query",
-      dns(WEB),
-      json(WEB),
-      `/clusters/west${dns(WEB)}`,
-      "/",
-      "/services",
-      "/metrics",
-      "/healthz",
-    ])
-      for (const init of [{}, { method: "OPTIONS" }, post(WEB)]) {
-        const unknown = await seen(await one.ask(`/tokens/other${rest}`, {}, init));
-        expect(unknown).toEqual(await seen(await other.ask(`/tokenz/other${rest}`, {}, init)));
-        expect(unknown.status).toBe(everybody === undefined ? 401 : 404);
-      }
-    for (const [, path, init] of EVERY_PATH) {
-      const asked = async ({ ask }: World, host: string) => {
-        const response = await seen(await ask(path, { host }, init));
-        return { ...response, body: response.body.replaceAll(Buffer.from(host).toString("hex"), "<host>") };
-      };
-      const token = await asked(one, "other.doh.example");
-      const name = await asked(other, "nothing.example.org");
-      if (path.startsWith("/setup")) expect(token.status).toBe(name.status);
-      else expect(token).toEqual(name);
+it.each([
+  ["no other client gets answers", undefined],
+  ["everybody may", EVERYTHING],
+  ["all clients see a part", FEW],
+])("an unknown token in path or host is any other path or host, where %s", async (_, everybody) => {
+  // Two of them, since every answer has its records in another order.
+  const [one, other] = [await accessWorld({ everybody }), await accessWorld({ everybody })];
+  for (const rest of [dns(WEB), json(WEB), `/clusters/west${dns(WEB)}`, "/", "/metrics", "/healthz"])
+    for (const init of [{}, { method: "OPTIONS" }, post(WEB)]) {
+      const unknown = await seen(await one.ask(`/tokens/other${rest}`, {}, init));
+      expect(unknown).toEqual(await seen(await other.ask(`/tokenz/other${rest}`, {}, init)));
+      expect(unknown.status).toBe(everybody === undefined ? 401 : 404);
     }
-  });
+  for (const [, path, init] of EVERY_PATH) {
+    const asked = async ({ ask }: World, host: string) => {
+      const response = await seen(await ask(path, { host }, init));
+      return { ...response, body: response.body.replaceAll(Buffer.from(host).toString("hex"), "<host>") };
+    };
+    const token = await asked(one, "other.doh.example");
+    const name = await asked(other, "nothing.example.org");
+    if (path.startsWith("/setup")) expect(token.status).toBe(name.status);
+    else expect(token).toEqual(name);
+  }
 });
 
-describe("a gateway with a public rule and others", () => {
-  it("a token of a cluster that pushes decides the view; an unknown one is 401", async () => {
-    const world = await accessWorld({ everybody: EVERYTHING });
-    expect(await addresses(world, { authorization: "Bearer push-east" })).toEqual(["10.9.0.2"]);
-    expect(await addresses(world, { authorization: "Bearer other" })).toBe(401);
-    const restricted = await accessWorld();
-    expect(await addresses(restricted, { authorization: "Bearer push-east" })).toBe(401);
-  });
+it("beside a public rule a token of a cluster that pushes decides the view, and an unknown one is 401", async () => {
+  const world = await accessWorld({ everybody: EVERYTHING });
+  expect(await addresses(world, { authorization: "Bearer push-east" })).toEqual(["10.9.0.2"]);
+  expect(await addresses(world, { authorization: "Bearer other" })).toBe(401);
+  const restricted = await accessWorld();
+  expect(await addresses(restricted, { authorization: "Bearer push-east" })).toBe(401);
 });
 
 describe("what caches may keep (RFC 9111)", () => {
   const ofKinds = (...names: string[]) => RULES.filter(({ name }) => names.includes(name));
-  const HEADERS = ofKinds("laptops", "scripts");
-  const URLS = ofKinds("phones", "coredns");
-  const UNSEEN = ofKinds("office");
-  const ALL = [...HEADERS, ...URLS, ...UNSEEN];
+  const [HEADERS, URLS, UNSEEN] = [
+    ofKinds("laptops", "scripts"),
+    ofKinds("phones", "coredns"),
+    ofKinds("office"),
+  ];
   const [SHARED, PRIVATE, BY_TOKEN] = ["max-age=5", "private, max-age=5", "authorization"];
   const laptop = { authorization: "Bearer laptop" };
-  it.each([
+
+  it.each<[string, typeof RULES, Shown, string, string | null]>([
     ["everybody's, beside rules by Authorization", HEADERS, {}, SHARED, BY_TOKEN],
     ["everybody's, beside rules by URL", URLS, {}, SHARED, null],
     ["everybody's, beside rules by address", UNSEEN, {}, PRIVATE, null],
-    ["everybody's, beside all of them", ALL, {}, PRIVATE, BY_TOKEN],
+    ["everybody's, beside all of them", [...HEADERS, ...URLS, ...UNSEEN], {}, PRIVATE, BY_TOKEN],
     ["a rule's by Authorization", HEADERS, laptop, PRIVATE, BY_TOKEN],
     ["a rule's by path", URLS, { prefix: "/tokens/phone" }, PRIVATE, null],
     ["a rule's by host", URLS, { host: "resolver.doh.example" }, PRIVATE, null],
     ["a rule's by address", UNSEEN, { client: { address: "192.0.2.7" } }, PRIVATE, null],
   ])("%s", async (_, rules, shown, cacheControl, vary) => {
-    const { ask, app, accessRules } = await accessWorld({ everybody: EVERYTHING, rules });
-    expect(accessRules.all.length).toBeGreaterThan(1);
+    const { ask } = await accessWorld({ everybody: EVERYTHING, rules });
     for (const path of [dns(WEB), `/clusters/west${dns(WEB)}`, dns(`none.shop.svc.${ZONE}`)]) {
-      const { headers } = await ask(path, shown as Shown);
-      // Everybody's own audience looks at the tokens of clusters that push, so it varies by them but for the
-      // path's view.
+      const { headers } = await ask(path, shown);
+      // Everybody's own audience looks at the tokens of clusters that push, but for the path's view.
       const isByToken = vary === null && Object.keys(shown).length === 0 && !path.startsWith("/clusters");
       expect([path, headers.get("cache-control"), headers.get("vary")]).toEqual([
         path,
@@ -197,33 +162,38 @@ describe("what caches may keep (RFC 9111)", () => {
         isByToken ? "authorization" : vary,
       ]);
     }
-    const inJson = await ask(json(WEB), shown as Shown);
-    expect(inJson.headers.get("cache-control")).toBe(cacheControl);
-    expect(app.handlerAt("/dns-query")).toBeDefined();
+    expect((await ask(json(WEB), shown)).headers.get("cache-control")).toBe(cacheControl);
   });
 });
 
 describe("a script of another origin (Fetch standard, section 4.8)", () => {
   const origin = "https://app.example";
 
-  it.each([["*" as const], [[origin]]])("of %j sends a preflight without a credential", async (allowed) => {
-    const isListed = allowed !== "*";
-    const { ask, access } = await accessWorld({
-      allowedOrigins: allowed,
-      everybody: isListed ? undefined : FEW,
-    });
-    for (const path of ["/dns-query", "/resolve", "/clusters/west/dns-query", "/clusters/none/resolve"]) {
-      const { status, headers } = await ask(path, {}, { method: "OPTIONS", headers: { origin } });
-      expect([path, status]).toEqual([path, 204]);
-      expect(headers.get("access-control-allow-headers")).toMatch(/\bauthorization\b/);
-      expect(headers.get("access-control-allow-origin")).toBe(isListed ? origin : "*");
-      expect(headers.get("access-control-allow-credentials")).toBeNull();
-    }
-    expect([...access.admitted, ...access.rejected]).toEqual([]);
-    if (!isListed) return;
-    const refused = await ask(dns(WEB), {}, { headers: { origin } });
-    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, origin]);
-  });
+  it.each([["*" as const], [[origin]]])(
+    "of %j sends a preflight without a credential, as for no cluster",
+    async (allowed) => {
+      const isListed = allowed !== "*";
+      const { ask, access } = await accessWorld({
+        allowedOrigins: allowed,
+        everybody: isListed ? undefined : FEW,
+      });
+      const preflight = async (path: string) =>
+        seen(await ask(path, {}, { method: "OPTIONS", headers: { origin } }));
+      for (const path of ["/dns-query", "/resolve"]) {
+        const { status, headers } = await preflight(path);
+        expect([path, status]).toEqual([path, 204]);
+        expect(headers["access-control-allow-headers"]).toMatch(/\bauthorization\b/);
+        expect(headers["access-control-allow-origin"]).toBe(isListed ? origin : "*");
+        expect(headers).not.toHaveProperty("access-control-allow-credentials");
+        for (const id of ["west", "east", "none"])
+          expect(await preflight(`/clusters/${id}${path}`)).toEqual(await preflight(path));
+      }
+      expect([...access.admitted, ...access.rejected]).toEqual([]);
+      if (!isListed) return;
+      const refused = await ask(dns(WEB), {}, { headers: { origin } });
+      expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, origin]);
+    },
+  );
 
   it.each(KINDS)("reads what rule %s admits to where it is listed, and nothing by *", async (_, known) => {
     const paths = [dns(WEB), json(WEB), "/dns-query", "/clusters/west/dns-query", "/clusters/none/resolve"];
@@ -234,42 +204,20 @@ describe("a script of another origin (Fetch standard, section 4.8)", () => {
     };
     expect(await readers("*", known, FEW)).toEqual(new Set([null]));
     expect(await readers("*", {}, FEW)).toEqual(new Set(["*"]));
-    expect(await readers("*", known)).toEqual(new Set([null]));
     expect(await readers([origin], known)).toEqual(new Set([origin]));
     expect(await readers(["https://other.example"], known)).toEqual(new Set([null]));
   });
-  it("gets the same preflight for a cluster that is there, hidden, or none", async () => {
-    const { ask } = await accessWorld({ everybody: FEW });
-    const all = await Promise.all(
-      ["west", "east", "none"].map(async (id) =>
-        seen(await ask(`/clusters/${id}/dns-query`, {}, { method: "OPTIONS" })),
-      ),
-    );
-    expect(all[1]).toEqual(all[0]);
-    expect(all[2]).toEqual(all[0]);
-  });
 });
 
-describe("a refusal", () => {
-  it("names the required credentials, in text and in JSON", async () => {
-    const { ask } = await accessWorld();
-    const text = await ask(dns(WEB), {}, { headers: { accept: MESSAGE } });
-    expect([text.status, text.headers.get("www-authenticate"), await text.text()]).toEqual([
-      401,
-      'Bearer realm="clusterset-doh", Basic realm="clusterset-doh", charset="UTF-8"',
-      "this gateway answers known clients only: an Authorization field with a bearer token, or a user name and password is required\n",
-    ]);
-    for (const [authorization, code, what] of [
-      ["Bearer other", "UNKNOWN_TOKEN", "bearer token"],
-      [`Basic ${btoa("ci:other")}`, "UNKNOWN_PASSWORD", "user name and password"],
-    ] as const)
-      expect(await (await ask(json(WEB), { authorization })).json()).toEqual({
-        code,
-        message: `the gateway does not know this ${what}`,
-      });
-    const certificates = await accessWorld({ rules: RULES.filter(({ name }) => name === "pods") });
-    expect((await certificates.ask(dns(WEB))).status).toBe(403);
-  });
+it("a refusal names the required credentials", async () => {
+  const { ask } = await accessWorld();
+  const text = await ask(dns(WEB), {}, { headers: { accept: MESSAGE } });
+  expect([text.status, await text.text()]).toEqual([
+    401,
+    "this gateway answers known clients only: an Authorization field with a bearer token, or a user name and password is required\n",
+  ]);
+  const certificates = await accessWorld({ rules: RULES.filter(({ name }) => name === "pods") });
+  expect((await certificates.ask(dns(WEB))).status).toBe(403);
 });
 
 describe("health and metrics", () => {
@@ -278,30 +226,27 @@ describe("health and metrics", () => {
     const rate = new ClientRate({ ...network, perSecond: 1, burst: 2 }, () => 0);
     const { ask } = await accessWorld({ rate });
     const admin = { authorization: "Bearer admin", client: { address: "192.0.2.99" } };
-    const answers = [];
-    for (let count = 0; count < 4; count++) {
+    for (const text of [
+      "ready: 2 of 2 clusters live\n",
+      "ready: 2 of 2 clusters live\n",
+      "ready\n",
+      "ready\n",
+    ]) {
       const response = await ask("/readyz", admin);
-      answers.push([response.status, await response.text()]);
+      expect([response.status, await response.text()]).toEqual([200, text]);
     }
-    const detailed = [200, "ready: 2 of 2 clusters live\n"];
-    expect(answers).toEqual([detailed, detailed, [200, "ready\n"], [200, "ready\n"]]);
   });
 
-  it("are public for the process, and have counts for clients who see everything", async () => {
+  it("have counts for clients who see everything alone", async () => {
     const { ask } = await accessWorld({ everybody: FEW });
     const admin = { authorization: "Bearer admin" };
     const few = { authorization: "Bearer laptop" };
-    for (const shown of [{}, few, admin]) expect((await ask("/healthz", shown)).status).toBe(200);
-    expect(await (await ask("/readyz")).text()).toBe("ready\n");
     expect(await (await ask("/readyz", few)).text()).toBe("ready\n");
     expect(await (await ask("/readyz", admin)).text()).toBe("ready: 2 of 2 clusters live\n");
     expect(await (await ask("/metrics", admin)).text()).toBe("all_metrics 1\n");
     expect(await seen(await ask("/metrics", few))).toEqual(await seen(await ask("/metricz", few)));
     expect((await ask("/metrics")).status).toBe(404);
     const restricted = await accessWorld();
-    expect((await restricted.ask("/metrics")).status).toBe(401);
-    expect(await (await restricted.ask("/readyz")).text()).toBe("ready\n");
-    expect(await (await restricted.ask("/readyz", { prefix: "/tokens/phone" })).text()).toBe("ready\n");
     expect(await (await restricted.ask("/metrics", { prefix: "/tokens/admin" })).text()).toBe(
       "all_metrics 1\n",
     );
@@ -330,16 +275,8 @@ describe("pages", () => {
   it("keep the token of their path in every link", async () => {
     const { ask } = await accessWorld();
     const phone = { prefix: "/tokens/phone" };
-    for (const path of [
-      "/",
-      `/?name=${WEB}&type=A`,
-      "/services?q=web",
-      "/clusters",
-      "/conflicts",
-      "/services/shop/web",
-      "/clusters/west",
-      "/setup",
-    ]) {
+    const lists = ["/", `/?name=${WEB}&type=A`, "/services?q=web", "/clusters", "/conflicts", "/setup"];
+    for (const path of [...lists, "/services/shop/web", "/clusters/west"]) {
       const { links, status } = await readPage(await ask(path, phone));
       expect([path, status]).toEqual([path, 200]);
       const own = links.filter((link) => link.startsWith("/"));
@@ -353,18 +290,13 @@ describe("pages", () => {
 
   it("make files with the token of the request", async () => {
     const { ask } = await accessWorld();
-    const file = async (name: string, shown: Shown) => (await ask(`/setup/${name}`, shown)).text();
-    expect(await file("curl/curl.sh", { prefix: "/tokens/phone" })).toContain(
-      "https://gateway.example/tokens/phone/dns-query",
-    );
-    expect(await file("dig/dig.sh", { prefix: "/tokens/phone" })).toContain(
-      "+https=/tokens/phone/dns-query @gateway.example",
-    );
-    expect(await file("coredns/Corefile", { host: "resolver.doh.example" })).toContain(
-      "tls_servername resolver.doh.example",
-    );
-    expect(await file("coredns/Corefile", { prefix: "/tokens/phone" })).toContain(
-      "CoreDNS cannot set a path",
-    );
+    const phone = { prefix: "/tokens/phone" };
+    for (const [name, shown, text] of [
+      ["curl/curl.sh", phone, "https://gateway.example/tokens/phone/dns-query"],
+      ["dig/dig.sh", phone, "+https=/tokens/phone/dns-query @gateway.example"],
+      ["coredns/Corefile", { host: "resolver.doh.example" }, "tls_servername resolver.doh.example"],
+      ["coredns/Corefile", phone, "CoreDNS cannot set a path"],
+    ] as const)
+      expect(await (await ask(`/setup/${name}`, shown)).text()).toContain(text);
   });
 });

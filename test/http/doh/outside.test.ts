@@ -3,6 +3,7 @@ import { QueryCounters } from "../../../src/answer/answer-query.ts";
 import { parseAddressRanges } from "../../../src/dns/address.ts";
 import { LocalZones } from "../../../src/forward/local.ts";
 import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
+import { createFetchUpstream } from "../../../src/http/doh/fetch-upstream.ts";
 import { metricsSource } from "../../../src/http/metrics/metric.ts";
 import { readMetrics } from "../../../src/http/metrics/table.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
@@ -10,7 +11,7 @@ import { type ForwarderChanges, fakeForwarder, saysInTurn, withEdns } from "../.
 import { addressOf, dead, decoded, type Handler, queryFor } from "../../forward/fake-upstreams.ts";
 import { compileWorld } from "../../resolve/ask.ts";
 import { twoClusters } from "../../resolve/world.ts";
-import { base64url, cluster, NOW } from "../fake-gateway.ts";
+import { base64url, FakeGateway, NOW } from "../fake-gateway.ts";
 import { openApp } from "../open-app.ts";
 
 const NAME = "www.example.com";
@@ -24,18 +25,10 @@ function appOf(
   clients?: readonly string[],
 ) {
   const world = compileWorld(twoClusters());
-  const gateway = {
+  const gateway = Object.assign(new FakeGateway(), {
     answer: (query: Uint8Array, view: string | undefined) => resolve(query, { ...world, view }),
-    hasCluster: (clusterId: string) => clusterId === "cluster-a",
-    status: () => ({
-      ready: true,
-      stateHash: "00",
-      compiledBytes: 1,
-      services: 1,
-      clusters: [cluster("cluster-a")],
-    }),
-  };
-  const { forwarder, asked, clock } = fakeForwarder(servers, changes);
+  });
+  const { forwarder, clock } = fakeForwarder(servers, changes);
   const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
   const counters = new QueryCounters();
   const app = openApp({
@@ -62,11 +55,11 @@ function appOf(
   };
   const json = async (name: string, path = "/resolve") =>
     (await get(`${path}?name=${name}`, {})).json() as Promise<Record<string, unknown>>;
-  return { app, get, ask, json, asked, clock, counters, forwarder };
+  return { get, ask, json, clock, counters, forwarder, gateway };
 }
 
 describe("a name out of zone", () => {
-  it("may be read by pages of other origins, unless the client's address is what admits it to upstreams", async () => {
+  it("may be read by pages of other origins, and kept by shared caches, unless the client's address is what admits it to upstreams", async () => {
     const readers = async (clients?: readonly string[]) => {
       const { ask, get } = appOf({}, undefined, {}, clients);
       const responses = [
@@ -74,10 +67,15 @@ describe("a name out of zone", () => {
         await get(`/resolve?name=${NAME}`, {}),
         (await ask(OURS)).response,
       ];
-      return responses.map(({ headers }) => headers.get("access-control-allow-origin"));
+      return responses.map(({ headers }) =>
+        ["access-control-allow-origin", "cache-control"].map((name) => headers.get(name)),
+      );
     };
-    expect(await readers()).toEqual(["*", "*", "*"]);
-    expect(await readers(["192.0.2.0/24"])).toEqual([null, null, "*"]);
+    const shared = ["*", "max-age=30"];
+    const ours = ["*", "max-age=5"];
+    expect(await readers()).toEqual([shared, shared, ours]);
+    const alone = [null, "private, max-age=30"];
+    expect(await readers(["192.0.2.0/24"])).toEqual([alone, alone, ours]);
   });
 
   it("is forwarded; HTTP caches may store it for its TTL (RFC 8484 section 5.1)", async () => {
@@ -107,64 +105,53 @@ describe("the policy is the path's", () => {
     },
   } as const;
   it.each([
-    ["/dns-query", "REFUSED"],
-    ["/everything", "NOERROR"],
-    ["/dns-query/all", "NOERROR"],
-    ["/clusters/cluster-a/dns-query", "NXDOMAIN"],
-  ])("%s: %s", async (path, expected) => {
-    const { ask } = appOf(policies);
+    ["/dns-query", "REFUSED", 5],
+    ["/everything", "NOERROR", 0],
+    ["/dns-query/all", "NOERROR", 0],
+    ["/clusters/cluster-a/dns-query", "NXDOMAIN", 3],
+    ["/resolve", undefined, 3],
+    ["/clusters/cluster-a/resolve", undefined, 3],
+  ])("%s: %s, in JSON %i", async (path, expected, status) => {
+    const { ask, json } = appOf(policies);
+    expect(await json(NAME, path)).toMatchObject({ Status: status });
+    if (expected === undefined) return;
     expect((await ask(NAME, path)).packet.rcode).toBe(expected);
     expect((await ask(OURS, path)).packet.rcode).toBe("NOERROR");
   });
-
-  it("holds for JSON, also on configured paths", async () => {
-    const { json } = appOf(policies);
-    expect(await json(NAME)).toMatchObject({ Status: 3 });
-    expect(await json(NAME, "/dns-query")).toMatchObject({ Status: 5 });
-    expect(await json(NAME, "/everything")).toMatchObject({ Status: 0, Answer: [{ data: "192.0.2.1" }] });
-    expect(await json(NAME, "/clusters/cluster-a/resolve")).toMatchObject({ Status: 3 });
-  });
 });
 
-describe("the Comment of JSON", () => {
-  it("names the upstream and the age of the answer", async () => {
-    const { json, clock } = appOf({}, { "dns.example.net": saysInTurn(addressOf("192.0.2.1"), dead) });
-    expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net");
-    await clock.advance(12_400);
-    expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net; cached 12 s ago");
-    await clock.advance(3_600_000);
-    expect((await json(NAME)).Comment).toBe(
-      "Extended DNS Error 3 (Stale Answer); forwarded to dns.example.net; cached 3612 s ago; stale: no newer answer was available",
-    );
-  });
-
-  it("reports that no upstream answered", async () => {
-    expect((await appOf({}, { dead }).json(NAME)).Comment).toBe(
-      "Extended DNS Error 23 (Network Error); forwarded, but no upstream answered",
-    );
-  });
+it("the Comment of JSON names the upstream and the age of the answer, or reports that no upstream answered", async () => {
+  const { json, clock } = appOf({}, { "dns.example.net": saysInTurn(addressOf("192.0.2.1"), dead) });
+  expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net");
+  await clock.advance(12_400);
+  expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net; cached 12 s ago");
+  await clock.advance(3_600_000);
+  expect((await json(NAME)).Comment).toBe(
+    "Extended DNS Error 3 (Stale Answer); forwarded to dns.example.net; cached 3612 s ago; stale: no newer answer was available",
+  );
+  expect((await appOf({}, { dead }).json(NAME)).Comment).toBe(
+    "Extended DNS Error 23 (Network Error); forwarded, but no upstream answered",
+  );
 });
 
-describe("a client over the limit on forwarded names", () => {
-  it("gets 429 with Retry-After (RFC 6585 section 4), and still gets names in the zones", async () => {
-    const { get, ask, json, counters } = appOf({}, undefined, {
-      clients: { queriesPerSecond: 0.5, burst: 1 },
-    });
-    await ask(NAME);
-    const refused = await get(`/dns-query?dns=${base64url(queryFor("other.example.com"))}`);
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "2"]);
-    expect(await refused.text()).toContain("queries too many forwarded names");
-    expect((await get("/resolve?name=other.example.com", {})).status).toBe(429);
-    expect((await ask(NAME)).response.status).toBe(200);
-    expect((await ask(OURS)).packet.rcode).toBe("NOERROR");
-    expect(await json(OURS)).toMatchObject({ Status: 0 });
-    expect(Object.fromEntries(counters.rejected)).toEqual({ 429: 2 });
-    expect([...counters.queries()].reduce((sum, { count }) => sum + count, 0)).toBe(4);
+it("a client over the limit on forwarded names gets 429 with Retry-After (RFC 6585 section 4), and still gets names in the zones", async () => {
+  const { get, ask, json, counters } = appOf({}, undefined, {
+    clients: { queriesPerSecond: 0.5, burst: 1 },
   });
+  await ask(NAME);
+  const refused = await get(`/dns-query?dns=${base64url(queryFor("other.example.com"))}`);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "2"]);
+  expect(await refused.text()).toContain("queries too many forwarded names");
+  expect((await get("/resolve?name=other.example.com", {})).status).toBe(429);
+  expect((await ask(NAME)).response.status).toBe(200);
+  expect((await ask(OURS)).packet.rcode).toBe("NOERROR");
+  expect(await json(OURS)).toMatchObject({ Status: 0 });
+  expect(Object.fromEntries(counters.rejected)).toEqual({ 429: 2 });
+  expect([...counters.queries()].reduce((sum, { count }) => sum + count, 0)).toBe(4);
 });
 
 it("metrics show the outcomes of queries and the health of upstreams", async () => {
-  const { ask, forwarder, counters, clock } = appOf(
+  const { ask, forwarder, counters, clock, gateway } = appOf(
     {},
     { "dead:53": dead, "one:53": addressOf("192.0.2.1") },
   );
@@ -172,11 +159,8 @@ it("metrics show the outcomes of queries and the health of upstreams", async () 
   await clock.advance(100);
   await ask(NAME);
   await ask("localhost");
-  const status = {
-    status: () => ({ ready: true, stateHash: "", compiledBytes: 1, services: 1, clusters: [] }),
-  };
   const text = await metricsSource(() =>
-    readMetrics({ gateway: status, counters, clock: () => NOW, forwarder }),
+    readMetrics({ gateway, counters, clock: () => NOW, forwarder }),
   ).render();
   for (const line of [
     'clusterset_doh_outside_queries_total{result="miss"} 1',
@@ -192,4 +176,41 @@ it("metrics show the outcomes of queries and the health of upstreams", async () 
     "clusterset_doh_cached_answers 1",
   ])
     expect(text.split("\n")).toContain(line);
+});
+
+const URL_ = new URL("https://dns.example.net/dns-query?profile=1");
+const QUERY = queryFor("www.example.com", { id: 0 });
+
+const signal = new AbortController().signal;
+const body = (bytes: Uint8Array, headers: Record<string, string> = {}, status = 200) =>
+  new Response(new Uint8Array(bytes), { status, headers: { "content-type": DNS, ...headers } });
+const exchange = (respond: (url: string, request: RequestInit) => Response | Promise<Response>) =>
+  createFetchUpstream("one", URL_, async (...sent) => respond(...sent)).exchange(QUERY, signal);
+
+describe("DNS over HTTPS by fetch (RFC 8484)", () => {
+  it("posts the query unchanged, follows no redirect, and subtracts the Age of the response from TTLs (section 5.1)", async () => {
+    const sent: [string, RequestInit][] = [];
+    const answer = await exchange(async (...request) => {
+      sent.push(request);
+      const headers = { "content-type": `${DNS}; charset=binary`, age: "12" };
+      return body(await addressOf("192.0.2.1")(QUERY, signal), headers);
+    });
+    expect(decoded(answer).answers).toMatchObject([{ data: "192.0.2.1", ttl: 18 }]);
+    const headers = { "content-type": DNS, accept: DNS };
+    expect(sent).toEqual([[URL_.href, { method: "POST", headers, body: QUERY, redirect: "manual", signal }]]);
+  });
+
+  it.each([
+    ["another status", () => body(QUERY, {}, 503), "HTTP 503"],
+    ["a redirect", () => new Response(null, { status: 302, headers: { location: "/" } }), "HTTP 302"],
+    ["another type", () => body(QUERY, { "content-type": "text/html" }), "HTTP 200 with text/html"],
+    ["no type", () => new Response(null), "HTTP 200 with "],
+    ["more than a DNS message", () => body(new Uint8Array(65_536)), "longer than a DNS message"],
+  ])("rejects an answer with %s", async (_, respond, message) => {
+    await expect(exchange(respond)).rejects.toThrow(message);
+  });
+
+  it("accepts the longest answer", async () => {
+    expect(await exchange(() => body(new Uint8Array(65_535)))).toHaveLength(65_535);
+  });
 });

@@ -37,6 +37,10 @@ afterAll(() => gateways.close());
 
 const older = exporting("west", { exportedAt: day(1), ports: [port("http", 80)] });
 const younger = exporting("east", { exportedAt: day(2), ports: [port("http", 8080)] });
+const WEST = "/api/v1/clusters/west";
+const EAST = "/api/v1/clusters/east/snapshot?leaseSeconds=90";
+const JSON_TYPE = "application/json";
+const IN_VIEW = "/clusters/east/dns-query";
 const QUESTION = "name=web.shop.svc.clusterset.local&type=SRV";
 const CLUSTER = "/api/v1/clusters/{clusterId}";
 const TRANSFER = "/api/v1/transfer";
@@ -61,7 +65,6 @@ const PARTS: readonly (readonly [kind: PartKind, query: () => string])[] = [
 
 /** Operation, status, path, request. They run in this order. */
 type Case = [operation: string, status: number, path: string | (() => string), sent?: Sent | (() => Sent)];
-const WEST = "/api/v1/clusters/west";
 const [PUT, PATCH, LEASE] = [`PUT ${CLUSTER}/snapshot`, `PATCH ${CLUSTER}/snapshot`, `POST ${CLUSTER}/lease`];
 const [REGISTER, PARTNER] = ["POST /federations/{name}", "/federations/partner"];
 const message = queryFor("web.shop.svc.clusterset.local");
@@ -69,12 +72,7 @@ const wire = Buffer.from(message).toString("base64url");
 const CASES: readonly Case[] = [
   ["GET /readyz", 503, "/readyz"],
   [PUT, 200, `${WEST}/snapshot`, { ...west, lines: snapshotBody(older) }],
-  [
-    PUT,
-    200,
-    "/api/v1/clusters/east/snapshot?leaseSeconds=90",
-    { token: "east", lines: snapshotBody(younger) },
-  ],
+  [PUT, 200, EAST, { token: "east", lines: snapshotBody(younger) }],
   [PUT, 403, `${WEST}/snapshot`, { token: "east", lines: snapshotBody(older) }],
   [PUT, 401, `${WEST}/snapshot`, { lines: snapshotBody(older) }],
   [PUT, 400, `${WEST}/snapshot`, { ...west, lines: "{}\n" }],
@@ -85,7 +83,7 @@ const CASES: readonly Case[] = [
     PATCH,
     200,
     () => `${WEST}/snapshot?baseGeneration=${generation}`,
-    { ...west, lines: patchBody("west", { namespaces: { more: {} } }) },
+    { ...west, lines: patchBody("west", {}) },
   ],
   [PATCH, 409, `${WEST}/snapshot?baseGeneration=1`, { ...west, lines: patchBody("west", {}) }],
   [LEASE, 200, `${WEST}/lease`, () => ({ ...west, json: { generation } })],
@@ -101,13 +99,8 @@ const CASES: readonly Case[] = [
   ["GET /explain", 200, `/explain?${QUESTION}`],
   ["GET /explain", 200, "/explain?name=wbe.shop.svc.clusterset.local"],
   ["GET /explain", 406, "/explain?name=example.org", { headers: { accept: "text/html" } }],
-  [
-    "GET /clusters/{clusterId}/dns-query",
-    200,
-    `/clusters/east/dns-query?${QUESTION}`,
-    { headers: { accept: "application/json" } },
-  ],
-  ["POST /clusters/{clusterId}/dns-query", 200, "/clusters/east/dns-query", { message }],
+  ["GET /clusters/{clusterId}/dns-query", 200, `${IN_VIEW}?${QUESTION}`, { headers: { accept: JSON_TYPE } }],
+  ["POST /clusters/{clusterId}/dns-query", 200, IN_VIEW, { message }],
   ["GET /clusters/{clusterId}/resolve", 200, `/clusters/east/resolve?${QUESTION}`],
   ["GET /clusters/{clusterId}/resolve", 404, `/clusters/nobody/resolve?${QUESTION}`],
   ["GET /clusters/{clusterId}/explain", 200, `/clusters/east/explain?${QUESTION}`],
@@ -119,14 +112,10 @@ const CASES: readonly Case[] = [
   [`GET ${TRANSFER}/state`, 200, `${TRANSFER}/state`, secondary],
   [`GET ${TRANSFER}/state`, 404, `${TRANSFER}/state?scope=none`, secondary],
   [`GET ${TRANSFER}/state`, 401, `${TRANSFER}/state`],
-  ...PARTS.map(
-    ([kind, query]): Case => [
-      `GET ${TRANSFER}/${kind}`,
-      200,
-      () => `${TRANSFER}/${kind}?${query()}&epoch=${state?.epoch}`,
-      secondary,
-    ],
-  ),
+  ...PARTS.map(([kind, query]): Case => {
+    const path = `${TRANSFER}/${kind}`;
+    return [`GET ${path}`, 200, () => `${path}?${query()}&epoch=${state?.epoch}`, secondary];
+  }),
   [`GET ${TRANSFER}/key`, 404, `${TRANSFER}/key?v=0-0`, secondary],
   ["GET /federations", 403, "/federations"],
   [REGISTER, 201, PARTNER, () => ({ ...certified(), json: { nameservers: ["192.0.2.1"] } })],
@@ -172,11 +161,9 @@ it("returns a success of every operation, so that none is unseen but a stream", 
   ]);
 });
 
-it("serves the document itself, also without a credential, and for GET and HEAD alone", async () => {
+it("serves the document itself, also without a credential", async () => {
   const served = await send(gateway, "/api/v1/openapi.json");
   expect(served.json()).toEqual({ ...document, info: { ...document.info, version: VERSION } });
   expect(served.headers["x-content-type-options"]).toBe("nosniff");
-  expect((await send(gateway, "/api/v1/openapi.json", { method: "HEAD" })).status).toBe(200);
-  const post = await send(gateway, "/api/v1/openapi.json", { method: "POST" });
-  expect([post.status, post.headers.allow]).toEqual([405, "GET, HEAD"]);
+  expect((await send(gateway, "/api/v1/openapi.json", { method: "POST" })).status).toBe(405);
 });

@@ -16,6 +16,8 @@ export interface PagesWorld {
   readonly gateway: Gateway;
   fetch(path: string, headers?: Record<string, string>, method?: string): Promise<Response>;
   page(path: string): Promise<ReadPage>;
+  /** Renews the lease of a cluster. */
+  renew(clusterId: string, lease?: Parameters<Gateway["renew"]>[2]): Promise<void>;
 }
 
 interface WorldSettings {
@@ -28,10 +30,6 @@ interface WorldSettings {
 /** The address of the requests. */
 export const ORIGIN = "https://doh.example:8443";
 
-function openGateway(clock: FakeClock, zones: readonly string[]) {
-  return openKeyed({ clock, names: { zones: { ttl: 5, zones: [...zones] }, merging: {} } });
-}
-
 /** Pushes the snapshots and opens the pages; `settings` override those of a gateway with all parts. */
 export async function pagesWorld(
   snapshots: readonly ClusterSnapshot[],
@@ -39,7 +37,7 @@ export async function pagesWorld(
 ): Promise<PagesWorld> {
   const { zones = ["clusterset.local", "clusterset.test"], origin = ORIGIN } = settings;
   const clock = new FakeClock();
-  const gateway = openGateway(clock, zones);
+  const gateway = openKeyed({ clock, names: { zones: { ttl: 5, zones: [...zones] }, merging: {} } });
   for (const snapshot of snapshots) {
     const pushed = putSnapshot(gateway, snapshot, { leaseSeconds: 60 });
     await clock.advance(0);
@@ -60,7 +58,14 @@ export async function pagesWorld(
     await clock.advance(0);
     return response;
   };
-  return { clock, gateway, fetch, page: async (path) => readPage(await fetch(path)) };
+  const renew: PagesWorld["renew"] = async (clusterId, lease = { leaseSeconds: 600 }) => {
+    const { clusters } = gateway.everything.status();
+    const { generation } = clusters.find((one) => one.clusterId === clusterId)!;
+    const renewed = gateway.renew(clusterId, generation, lease);
+    await clock.advance(0);
+    await renewed;
+  };
+  return { clock, gateway, fetch, renew, page: async (path) => readPage(await fetch(path)) };
 }
 
 /** What a scope of a gateway that merges has for its pages. */

@@ -37,6 +37,15 @@ export async function readPage(response: Response): Promise<ReadPage> {
   return page;
 }
 
+/** Expects all parts: `/…` among the links, `<…` and ` …="…"` in the HTML, others in the text. */
+export function expectPage(page: ReadPage, parts: readonly (string | RegExp)[], status = 200): void {
+  expect(page.status).toBe(status);
+  for (const part of parts)
+    if (typeof part !== "string") expect(page.text).toMatch(part);
+    else if (part.startsWith("/")) expect(page.links).toContain(part);
+    else expect(/^<|^ [a-z-]+="/.test(part) ? page.html : page.text).toContain(part);
+}
+
 async function expectPolicy({ headers, html }: ReadPage): Promise<void> {
   const directives = new Map(
     headers
@@ -81,7 +90,8 @@ async function sha256(text: string): Promise<string> {
   );
 }
 
-function plainText(text: string): string {
+/** HTML without its entities. */
+export function plainText(text: string): string {
   return text
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

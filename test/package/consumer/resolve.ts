@@ -7,29 +7,13 @@ const held: ClusterSnapshot = parseSnapshot(snapshot);
 const compiled: CompiledClusterset = compileSnapshots([held], { zones: ["clusterset.local"], ttl: 7 });
 
 /** A query for `web.shop.svc.clusterset.local A` (RFC 1035 section 4.1). */
-const query = Uint8Array.from([
-  0,
-  0,
-  1,
-  0,
-  0,
-  1,
-  0,
-  0,
-  0,
-  0,
-  0,
-  0,
-  ...["web", "shop", "svc", "clusterset", "local"].flatMap((label) => [
-    label.length,
-    ...Array.from(label, (letter) => letter.charCodeAt(0)),
-  ]),
-  0,
-  0,
-  1,
-  0,
-  1,
+const HEADER = [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+const A_IN = [0, 1, 0, 1];
+const labels = ["web", "shop", "svc", "clusterset", "local"].flatMap((label) => [
+  label.length,
+  ...Array.from(label, (letter) => letter.charCodeAt(0)),
 ]);
+const query = Uint8Array.from([...HEADER, ...labels, 0, ...A_IN]);
 const outside = compiled.resolve(query);
 const datagram = compiled.resolve(query, { transport: udpTransport(1232), view: "cluster-a" });
 

@@ -7,12 +7,7 @@ export const LongestAnswer = { message: 65_535, payload: 1232 } as const;
 const OPT = 41;
 const HEADER = 12;
 
-/**
- * Holds an answer against its query and what that must get: ID, QR, opcode, rcode, question, and every byte
- * accounted for.
- * @param isDatagram whether it came in one, where the client's payload size counts
- * @returns what is wrong
- */
+/** Holds an answer against its query and what that must get; returns what is wrong. */
 export function failureOfAnswer(
   query: Buffer,
   answer: Buffer,

@@ -52,147 +52,105 @@ const option = (code: number, length: number) =>
 /** A record of one byte of name and eleven of the rest, without data. */
 const RECORD = Buffer.of(0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0);
 
-const opcodes: AttackQuery[] = Array.from({ length: 15 }, (_, index) => ({
-  title: `opcode ${index + 1}${index === 4 ? ", UPDATE" : ""}`,
-  query: message(WEB, { flags: ((index + 1) << 11) | QUERY }),
-  gets: Rcode.NOTIMP,
-}));
+const { NOERROR, FORMERR, NOTIMP, REFUSED } = Rcode;
+const ZONE = "clusterset.local";
+
+const attack = (
+  title: string,
+  query: Buffer,
+  gets: AttackQuery["gets"] = FORMERR,
+  most?: number,
+): AttackQuery => ({ title, query, gets, ...(most !== undefined && { most }) });
+
+/** A query with additional records, as many as there are copies of one, or as declared. */
+const adding = (additional: number, behind: Uint8Array) =>
+  message(WEB, { counts: [1, 0, 0, additional], behind });
+const records = (count: number) => Buffer.alloc(count * RECORD.length, RECORD);
+const pointingToEachOther = Buffer.of(0xc0, 0x0c, 0, 5, 0, 1, 0, 0, 0, 0, 0, 2, 0xc0, 0x0c);
+const optOf = (code: number, length: number) => adding(1, opt(option(code, length)));
+const A64 = "a".repeat(63);
 
 /** The attacks that DoH servers have met (2025 and 2026), and their kin. */
 export const attackQueries: readonly AttackQuery[] = [
-  ...opcodes,
-  {
-    title: "UPDATE with a record to add (RFC 2136)",
-    query: message("clusterset.local", {
+  ...Array.from({ length: 15 }, (_, index) =>
+    attack(
+      `opcode ${index + 1}${index === 4 ? ", UPDATE" : ""}`,
+      message(WEB, { flags: ((index + 1) << 11) | QUERY }),
+      NOTIMP,
+    ),
+  ),
+  attack(
+    "UPDATE with a record to add (RFC 2136)",
+    message(ZONE, {
       flags: 5 << 11,
       counts: [1, 0, 1, 0],
       type: 6,
       behind: Buffer.concat([labels(WEB), Buffer.of(0, 1, 0, 1, 0, 0, 14, 16, 0, 4, 6, 6, 6, 6)]),
     }),
-    gets: Rcode.NOTIMP,
-  },
-  { title: "an answer", query: message(WEB, { flags: 0x8180 }), gets: "no query" },
-  { title: "nothing", query: Buffer.alloc(0), gets: "no query" },
-  { title: "half a header", query: message(WEB).subarray(0, 11), gets: "no query" },
-  ...[
-    [65_535, 0, 0, 0],
-    [1, 65_535, 0, 0],
-    [1, 0, 65_535, 0],
-    [1, 0, 0, 65_535],
-    [65_535, 65_535, 65_535, 65_535],
-    [0, 0, 0, 0],
-    [2, 0, 0, 0],
-  ].map((counts) => ({
-    title: `counts ${counts.join(", ")}`,
-    query: message(WEB, { counts: counts as [number, number, number, number] }),
-    gets: Rcode.FORMERR,
-  })),
-  {
-    title: "5,000 questions that are there",
-    query: message(WEB, { counts: [5001, 0, 0, 0], behind: Buffer.alloc(25_000, Buffer.of(0, 0, 1, 0, 1)) }),
-    gets: Rcode.FORMERR,
-    most: 12,
-  },
-  {
-    title: "5,000 additional records that are there",
-    query: message(WEB, { counts: [1, 0, 0, 5000], behind: Buffer.alloc(55_000, RECORD) }),
-    gets: Rcode.FORMERR,
-    most: 12,
-  },
-  {
-    title: "records that point to each other, to unpack into megabytes",
-    query: message(WEB, {
-      counts: [1, 0, 0, 5000],
-      behind: Buffer.alloc(60_000, Buffer.of(0xc0, 0x0c, 0, 5, 0, 1, 0, 0, 0, 0, 0, 2, 0xc0, 0x0c)),
-    }),
-    gets: Rcode.FORMERR,
-    most: 12,
-  },
-  { title: "a name that points to itself", query: message(Buffer.of(0xc0, 0x0c)), gets: Rcode.FORMERR },
-  { title: "a name that points onwards", query: message(Buffer.of(0xc0, 0x10)), gets: Rcode.FORMERR },
-  {
-    title: "a name that points back into itself",
-    query: message(Buffer.of(1, 0x61, 0xc0, 0x0c)),
-    gets: Rcode.FORMERR,
-  },
-  {
-    title: "an additional record whose name points to itself (RFC 1035 section 4.1.4)",
-    query: message(WEB, {
-      counts: [1, 0, 0, 1],
-      behind: Buffer.of(0xc0, message(WEB).length, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0),
-    }),
-    gets: Rcode.FORMERR,
-  },
-  { title: "a label type of old", query: message(Buffer.of(0x41, 1, 2, 0)), gets: Rcode.FORMERR },
-  {
-    title: "a name of 256 bytes",
-    query: message(`${"a".repeat(63)}.${"a".repeat(63)}.${"a".repeat(63)}.${"a".repeat(62)}`),
-    gets: Rcode.FORMERR,
-  },
-  {
-    title: "an EDNS option of 60,000 bytes",
-    query: message(WEB, { counts: [1, 0, 0, 1], behind: opt(option(65_001, 60_000)) }),
-    gets: Rcode.NOERROR,
-    most: 1000,
-  },
-  {
-    title: "padding of 60,000 bytes",
-    query: message(WEB, { counts: [1, 0, 0, 1], behind: opt(option(12, 60_000)) }),
-    gets: Rcode.NOERROR,
-    most: 1000,
-  },
-  {
-    title: "15,000 EDNS options",
-    query: message(WEB, { counts: [1, 0, 0, 1], behind: opt(Buffer.alloc(60_000, option(3, 0))) }),
-    gets: Rcode.NOERROR,
-    most: 1000,
-  },
-  {
-    title: "an EDNS option that is longer than its record",
-    query: message(WEB, { counts: [1, 0, 0, 1], behind: opt(Buffer.of(0, 10, 255, 255)) }),
-    gets: Rcode.FORMERR,
-  },
-  {
-    title: "two OPT records",
-    query: message(WEB, {
-      counts: [1, 0, 0, 2],
-      behind: Buffer.concat([opt(Buffer.alloc(0)), opt(Buffer.alloc(0))]),
-    }),
-    gets: Rcode.FORMERR,
-  },
-  ...[16, 17].map((count) => ({
-    title: `${count} additional records, of which 16 are read`,
-    query: message(WEB, { counts: [1, 0, 0, count], behind: Buffer.alloc(count * RECORD.length, RECORD) }),
-    gets: count > 16 ? Rcode.FORMERR : Rcode.NOERROR,
-  })),
-  {
-    title: "an OPT record below a name (RFC 6891 section 6.1.2)",
-    query: message(WEB, {
-      counts: [1, 0, 0, 1],
-      behind: Buffer.concat([Buffer.of(1, 97), opt(Buffer.alloc(0))]),
-    }),
-    gets: Rcode.FORMERR,
-  },
-  { title: "ANY, for as large an answer as can be", query: message(BIG, { type: 255 }), gets: Rcode.NOERROR },
-  { title: "AXFR", query: message("clusterset.local", { type: 252 }), gets: Rcode.REFUSED },
-  ...[0, 1, 2].map((count) => ({
-    title: `IXFR with ${count} records in the authority section (RFC 1995 section 3)`,
-    query: message("clusterset.local", {
-      type: 251,
-      counts: [1, 0, count, 0],
-      behind: Buffer.alloc(count * RECORD.length, RECORD),
-    }),
-    gets: count > 1 ? Rcode.FORMERR : Rcode.REFUSED,
-  })),
-  {
-    title: "version.bind of class CH",
-    query: message("version.bind", { type: 16, class: 3 }),
-    gets: Rcode.REFUSED,
-  },
-  { title: "somebody else's name", query: message("www.example.com"), gets: Rcode.REFUSED },
-  {
-    title: "bytes behind the question",
-    query: message(WEB, { behind: Buffer.alloc(60_000) }),
-    gets: Rcode.FORMERR,
-  },
+    NOTIMP,
+  ),
+  attack("an answer", message(WEB, { flags: 0x8180 }), "no query"),
+  attack("nothing", Buffer.alloc(0), "no query"),
+  attack("half a header", message(WEB).subarray(0, 11), "no query"),
+  ...(
+    [
+      [65_535, 0, 0, 0],
+      [1, 65_535, 0, 0],
+      [1, 0, 65_535, 0],
+      [1, 0, 0, 65_535],
+      [65_535, 65_535, 65_535, 65_535],
+      [0, 0, 0, 0],
+      [2, 0, 0, 0],
+    ] as const
+  ).map((counts) => attack(`counts ${counts.join(", ")}`, message(WEB, { counts }))),
+  attack(
+    "5,000 questions that are there",
+    message(WEB, { counts: [5001, 0, 0, 0], behind: Buffer.alloc(25_000, Buffer.of(0, 0, 1, 0, 1)) }),
+    FORMERR,
+    12,
+  ),
+  attack("5,000 additional records that are there", adding(5000, records(5000)), FORMERR, 12),
+  attack(
+    "records that point to each other, to unpack into megabytes",
+    adding(5000, Buffer.alloc(60_000, pointingToEachOther)),
+    FORMERR,
+    12,
+  ),
+  attack("a name that points to itself", message(Buffer.of(0xc0, 0x0c))),
+  attack("a name that points onwards", message(Buffer.of(0xc0, 0x10))),
+  attack("a name that points back into itself", message(Buffer.of(1, 0x61, 0xc0, 0x0c))),
+  attack(
+    "an additional record whose name points to itself (RFC 1035 section 4.1.4)",
+    adding(1, Buffer.of(0xc0, message(WEB).length, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0)),
+  ),
+  attack("a label type of old", message(Buffer.of(0x41, 1, 2, 0))),
+  attack("a name of 256 bytes", message(`${A64}.${A64}.${A64}.${"a".repeat(62)}`)),
+  attack("an EDNS option of 60,000 bytes", optOf(65_001, 60_000), NOERROR, 1000),
+  attack("padding of 60,000 bytes", optOf(12, 60_000), NOERROR, 1000),
+  attack("15,000 EDNS options", adding(1, opt(Buffer.alloc(60_000, option(3, 0)))), NOERROR, 1000),
+  attack("an EDNS option that is longer than its record", adding(1, opt(Buffer.of(0, 10, 255, 255)))),
+  attack("two OPT records", adding(2, Buffer.concat([opt(Buffer.alloc(0)), opt(Buffer.alloc(0))]))),
+  ...[16, 17].map((count) =>
+    attack(
+      `${count} additional records, of which 16 are read`,
+      adding(count, records(count)),
+      count > 16 ? FORMERR : NOERROR,
+    ),
+  ),
+  attack(
+    "an OPT record below a name (RFC 6891 section 6.1.2)",
+    adding(1, Buffer.concat([Buffer.of(1, 97), opt(Buffer.alloc(0))])),
+  ),
+  attack("ANY, for as large an answer as can be", message(BIG, { type: 255 }), NOERROR),
+  attack("AXFR", message(ZONE, { type: 252 }), REFUSED),
+  ...[0, 1, 2].map((count) =>
+    attack(
+      `IXFR with ${count} records in the authority section (RFC 1995 section 3)`,
+      message(ZONE, { type: 251, counts: [1, 0, count, 0], behind: records(count) }),
+      count > 1 ? FORMERR : REFUSED,
+    ),
+  ),
+  attack("version.bind of class CH", message("version.bind", { type: 16, class: 3 }), REFUSED),
+  attack("somebody else's name", message("www.example.com"), REFUSED),
+  attack("bytes behind the question", message(WEB, { behind: Buffer.alloc(60_000) })),
 ];

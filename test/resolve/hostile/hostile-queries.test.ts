@@ -16,7 +16,7 @@ const ZONES = ["clusterset.local", ZONE];
 const QUERIES = Number(process.env.ABUSE_QUERIES ?? 20_000);
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_101);
 const context = compileWorld(
-  snapshots(["10.96.1.10", "fd00:96::10"]),
+  snapshots(),
   { zones: ZONES },
   {
     designated: {

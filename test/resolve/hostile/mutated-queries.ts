@@ -59,10 +59,7 @@ const wellFormed = fc
 /** Where, in 65,536ths of the message, and with which value: what it does is the first one's matter. */
 const mutation = fc.tuple(fc.nat({ max: 15 }), fc.nat({ max: 0xffff }), fc.nat({ max: 0xffff }));
 
-/**
- * DNS queries, of which most are damaged in up to three places: bits, counts, lengths, cuts, repetitions,
- * pointers, other queries' bytes. Shrinks to what is well-formed.
- */
+/** DNS queries, most of them damaged in up to three places. Shrinks to what is well-formed. */
 export const mutatedQueries: fc.Arbitrary<Buffer> = fc
   .tuple(wellFormed, fc.array(mutation, { maxLength: 3 }), fc.nat({ max: 0xffff }))
   .map(([query, mutations, salt]) =>

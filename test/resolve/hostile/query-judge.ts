@@ -1,17 +1,11 @@
-/**
- * How a transport takes bytes that are not a query: with a status of HTTP, silence, or the end of the
- * connection.
- */
+/** How a transport takes bytes that are not a query: by a status of HTTP, silence, or a closed connection. */
 export type Verdict = "no-query" | Judgement;
 
 /** What a query must get, by the specifications alone. */
 export interface Judgement {
   /** Every rcode that fits the query, extended ones included (RFC 6891 section 6.1.3). */
   readonly rcodes: readonly number[];
-  /**
-   * The bytes of the question section that must come back; none where the query cannot be read (RFC 1035
-   * section 4.1.1).
-   */
+  /** The bytes of the question that must come back; none where the query cannot be read (RFC 1035 4.1.1). */
   readonly question: Uint8Array;
   readonly hasOpt: boolean;
   /** The longest answer over UDP (RFC 6891 section 6.2.5). */
@@ -40,11 +34,7 @@ const NOTHING = new Uint8Array(0);
 /** Some names below these are served: reverse names, and designated resolvers (RFC 9462). */
 const PARTLY_SERVED = ["in-addr.arpa", "ip6.arpa", "resolver.arpa"];
 
-/**
- * Judges a query: slow, by RFC 1035, 6891 and 9619, with no code of the gateway's own.
- * @param zones those that are served, in lower case; names outside get REFUSED
- * @param designated the name of the designated resolver, which has records of its own
- */
+/** Judges a query: slow, by RFC 1035, 6891 and 9619, with no code of the gateway's own. */
 export function judge(query: Buffer, zones: readonly string[], designated: string): Verdict {
   if (query.length < HEADER || (query[2]! & 0x80) !== 0) return "no-query";
   const unreadable = (rcode: number): Judgement => ({
@@ -81,10 +71,7 @@ export function judge(query: Buffer, zones: readonly string[], designated: strin
   return readable(Rcode.REFUSED);
 }
 
-/**
- * A name as text in lower case, bytes that could be mistaken for something else escaped; undefined where it
- * is malformed or compressed.
- */
+/** A name in lower case, with its own dots escaped; undefined where it is malformed or compressed. */
 function readName(message: Buffer, start: number): { text: string; end: number } | undefined {
   const labels: string[] = [];
   let at = start;
@@ -104,10 +91,7 @@ function readName(message: Buffer, start: number): { text: string; end: number }
 
 type Opt = { readonly version: number; readonly payloadBytes: number };
 
-/**
- * Reads the authority and the additional section, which must end with the message; undefined where they are
- * malformed.
- */
+/** Reads the authority and the additional section; undefined where they do not end with the message. */
 function readRecords(
   message: Buffer,
   start: number,
@@ -136,10 +120,7 @@ function readRecords(
   return at === message.length ? opt : undefined;
 }
 
-/**
- * Whether a possibly malformed message has an OPT record at the place that its counts give (RFC 6891 section
- * 6.1.1).
- */
+/** Whether a possibly malformed message has an OPT record where its counts say (RFC 6891 section 6.1.1). */
 function hasOptSomewhere(message: Buffer): boolean {
   const [questions, answers, authorities, additionals] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at));
   let at: number = HEADER;
@@ -166,10 +147,7 @@ function hasWholeOptions(message: Buffer, start: number, end: number): boolean {
   return at === end;
 }
 
-/**
- * Where a name ends that may be compressed: its pointers lead backwards, to a name that ends (RFC 1035
- * section 4.1.4).
- */
+/** Where a name ends that may be compressed: pointers lead backwards (RFC 1035 section 4.1.4). */
 export function endOfName(message: Buffer, start: number): number | undefined {
   let end: number | undefined;
   let earliest = start;

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../src/snapshot/json-value.ts";
+import { diffJson, mergePatch } from "../../../src/snapshot/json-value.ts";
 import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { applyPatch, readSnapshotLines } from "../changes.ts";
+import { metaAt, NOON, patchLines, prepare, stage } from "../../database/pushing.ts";
+import { applyPatch, holding, merged, readSnapshotLines } from "../changes.ts";
 import { diffSnapshots } from "../diff-snapshots.ts";
 import { headlessExport, shopSnapshot, snapshots } from "../worlds.ts";
-import { concat, cutAt } from "./bytes.ts";
-import { sealed } from "./push-lines.ts";
-
-const HEADER = '{"formatVersion":2,"clusterId":"west"}';
+import { concat, cutAt, headerLine, sealed } from "./push-lines.ts";
 
 function textOf(lines: Iterable<Uint8Array>): string {
   return new TextDecoder().decode(concat(lines));
@@ -19,62 +19,51 @@ function patched(from: ClusterSnapshot, to: ClusterSnapshot): ClusterSnapshot {
   return applyPatch(from, diffSnapshots(from, to) ?? {});
 }
 
+const numbered = <Value>(count: number, entry: (index: number) => readonly [string, Value]) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => entry(index)));
+
 /** A snapshot whose service has more of everything than a line may have. */
 function largeSnapshot(): ClusterSnapshot {
   const { endpoints, ...exported } = headlessExport(2500);
-  const emptyGroups = Object.fromEntries(
-    Array.from({ length: 2500 }, (_, index) => [`p${index}/TCP/1`, { ports: [], members: {} }]),
-  );
-  const labels = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`label-${index}`, "x"]));
-  const note = (index: number) => [`note-${index}`, `é${"\u0001".repeat(150_000)}`] as const;
   return {
     ...shopSnapshot("west"),
     exports: {
       "shop/web": {
         ...exported,
-        exportedLabels: labels,
-        exportedAnnotations: Object.fromEntries(Array.from({ length: 5 }, (_, index) => note(index))),
-        endpoints: { ...endpoints, ...emptyGroups },
+        exportedLabels: numbered(3000, (index) => [`label-${index}`, "x"]),
+        exportedAnnotations: numbered(5, (index) => [`note-${index}`, `é${"\u0001".repeat(150_000)}`]),
+        endpoints: {
+          ...endpoints,
+          ...numbered(2500, (index) => [`p${index}/TCP/1`, { ports: [], members: {} }]),
+        },
       },
     },
     imports: {
       "shop/web": {
         ips: [],
         ports: [],
-        endpoints: Object.fromEntries(
-          Array.from({ length: 2100 }, (_, index) => [`c${index}`, index % 1000 === 1 ? endpoints : {}]),
-        ),
+        endpoints: numbered(2100, (index) => [`c${index}`, index % 1000 === 1 ? endpoints : {}]),
       },
     },
   };
 }
 
 describe("a snapshot as lines", () => {
-  test("has a header, one line an entry, and a count and a hash", () => {
-    expect(textOf(encodeSnapshot(shopSnapshot("west", 1)))).toBe(
-      sealed(
-        HEADER,
-        '["namespaces","shop",{}]',
-        `["exports","shop/web",${JSON.stringify(headlessExport(1))}]`,
-      ),
-    );
-  });
+  const degraded = [{ reason: "API_UNREACHABLE", seconds: 5 }];
 
-  test("has what keeps the worker from reading all of its cluster in its header, if anything does", () => {
-    const degraded = [{ reason: "API_UNREACHABLE", seconds: 5 }];
+  test("has a header, with what the worker reports of itself, one line an entry, and a count and a hash", () => {
+    const entries = [
+      '["namespaces","shop",{}]',
+      `["exports","shop/web",${JSON.stringify(headlessExport(1))}]`,
+    ];
     const snapshot = shopSnapshot("west", 1);
-    expect(textOf(encodeSnapshot(snapshot, { degraded })).split("\n")[0]).toBe(
-      `{"formatVersion":2,"clusterId":"west","degraded":${JSON.stringify(degraded)}}`,
-    );
-    expect(textOf(encodeSnapshot(snapshot, {}))).toBe(textOf(encodeSnapshot(snapshot)));
-    const changes = textOf(
-      encodeChanges("west", { pods: null, namespaces: { a: undefined, b: null } }, { degraded }),
-    );
-    expect(changes).toBe(
-      sealed(
-        `{"formatVersion":2,"clusterId":"west","degraded":${JSON.stringify(degraded)}}`,
-        '["namespaces","b",null]',
-      ),
+    expect(textOf(encodeSnapshot(snapshot))).toBe(sealed(headerLine("west"), entries));
+    expect(textOf(encodeSnapshot(snapshot, {}))).toBe(sealed(headerLine("west"), entries));
+    const reported = headerLine("west", { degraded });
+    expect(textOf(encodeSnapshot(snapshot, { degraded }))).toBe(sealed(reported, entries));
+    const patch = { pods: null, namespaces: { a: undefined, b: null } };
+    expect(textOf(encodeChanges("west", patch, { degraded }))).toBe(
+      sealed(reported, '["namespaces","b",null]'),
     );
   });
 
@@ -93,12 +82,12 @@ describe("changes as lines", () => {
     const from = shopSnapshot("west", 5000);
     const to = structuredClone(from);
     to.exports["shop/web"]!.endpoints["http/TCP/8080"]!.members["10.0.0.7"]!.ready = false;
-    const lines = textOf(encodeChanges("west", diffSnapshots(from, to)!)).split("\n");
-    expect(lines.slice(0, 2)).toEqual([
-      HEADER,
-      '["exports","shop/web",{"endpoints":{"http/TCP/8080":{"members":{"10.0.0.7":{"ready":false}}}}}]',
-    ]);
-    expect(lines).toHaveLength(4);
+    expect(textOf(encodeChanges("west", diffSnapshots(from, to)!))).toBe(
+      sealed(
+        headerLine("west"),
+        '["exports","shop/web",{"endpoints":{"http/TCP/8080":{"members":{"10.0.0.7":{"ready":false}}}}}]',
+      ),
+    );
     expect(patched(from, to)).toEqual(to);
   });
 
@@ -108,4 +97,41 @@ describe("changes as lines", () => {
     expect(patched(small, large)).toEqual(large);
     expect(patched(large, small)).toEqual(small);
   });
+});
+
+/** Paths of a patch that change nothing. */
+function needless(from: unknown, patch: JsonObject, path = ""): string[] {
+  return Object.entries(patch).flatMap(([name, change]) => {
+    const before = (from as JsonObject | undefined)?.[name];
+    const isPatch = typeof change === "object" && change !== null && !Array.isArray(change);
+    if (isPatch && Object.keys(change).length > 0)
+      return needless(before, change as JsonObject, `${path}/${name}`);
+    const isChange =
+      change === null ? before !== undefined : JSON.stringify(before) !== JSON.stringify(change);
+    return isChange ? [] : [`${path}/${name}`];
+  });
+}
+
+test("the difference of two snapshots is a merge patch (RFC 7396) that changes one into the other, and has nothing needless", () => {
+  fc.assert(
+    fc.property(snapshots, snapshots, (from, to) => {
+      const patch = diffSnapshots(from, to) ?? {};
+      expect(merged(from, patch)).toEqual(to);
+      expect(needless(from, patch)).toEqual([]);
+    }),
+  );
+  expect(diffJson({ a: undefined, b: 1 }, { b: 1 })).toBeUndefined();
+  expect(diffJson({ b: 1 }, { a: undefined, b: 1 })).toBeUndefined();
+  expect(diffJson({ a: 1 }, { a: undefined })).toStrictEqual({ a: null });
+  expect(mergePatch([1, 2], { a: "b", c: null }), "appendix A").toEqual({ a: "b" });
+});
+
+test("a patch that changes nothing has no changes", () => {
+  const { database, writer } = holding(shopSnapshot("west"));
+  const ready = { endpoints: { "http/TCP/8080": { members: { "10.0.0.1": { ready: true } } } } };
+  for (const exports of [{}, { "shop/web": ready }, { "shop/gone": null }]) {
+    const staged = stage(writer.reader, "west", "changes", patchLines("west", { exports }));
+    expect(prepare(writer, staged, metaAt(NOON), { now: NOON, live: true }).entries).toEqual([]);
+  }
+  database.close();
 });

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
+import { LinesReader, type ReadLine } from "../../../src/snapshot/lines/lines-reader.ts";
+import type { LineLimits } from "../../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 
 /** The media type of a push. */
@@ -35,8 +37,24 @@ export function sealed(...given: readonly (string | readonly string[])[]): strin
   return `${before}${JSON.stringify({ lines: texts.length, sha256 })}\n`;
 }
 
-function concat(lines: Iterable<Uint8Array>): Bytes {
-  return new Uint8Array(Buffer.concat([...lines]));
+/** The bytes of all pieces as one array. */
+export function concat(pieces: Iterable<Uint8Array>): Bytes {
+  return new Uint8Array(Buffer.concat([...pieces]));
+}
+
+/** Bytes in pieces that end at the given offsets. */
+export function cutAt(bytes: Uint8Array, offsets: readonly number[]): Uint8Array[] {
+  const ends = [...new Set([...offsets.filter((offset) => offset < bytes.length), bytes.length])];
+  ends.sort((one, other) => one - other);
+  return ends.map((end, index) => bytes.slice(ends[index - 1] ?? 0, end));
+}
+
+/** Reads pieces to their end. */
+export function readAll(pieces: Iterable<Uint8Array>, limits?: LineLimits): ReadLine[] {
+  const reader = new LinesReader(limits);
+  const lines = [...pieces].flatMap((piece) => [...reader.feed(piece)]);
+  reader.finish();
+  return lines;
 }
 
 /** What is sent to the push API: a snapshot, a delta on a generation, or a message as JSON. */

@@ -1,77 +1,76 @@
 import { expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/answer-query.ts";
+import type { DohGateway } from "../../../src/gateway/gateway-types.ts";
 import { metricsSource } from "../../../src/http/metrics/metric.ts";
 import { readMetrics } from "../../../src/http/metrics/table.ts";
 import { openApp } from "../../http/open-app.ts";
-import { openPair, WEB } from "../pair.ts";
+import { openFresh, openPair, WEB } from "../pair.ts";
 
-/** The HTTP application on a secondary, with the primary out of reach for a while. */
-async function openWorld() {
-  const pair = await openPair();
-  const { clock, secondary, push, ask, source } = pair;
-  const now = () => clock.now();
+/** The HTTP application on a gateway. */
+function appOn(gateway: DohGateway, now: () => number) {
   const counters = new QueryCounters();
-  const metrics = metricsSource(() => readMetrics({ gateway: secondary, counters, clock: now }));
-  const app = openApp({ gateway: secondary, clock: now, zones: [], version: "0", counters, metrics });
+  const metrics = metricsSource(() => readMetrics({ gateway, counters, clock: now }));
+  const app = openApp({ gateway, clock: now, zones: [], version: "0", counters, metrics });
   const get = async (path: string) => {
     const response = await app.request(path);
     return { status: response.status, text: await response.text(), headers: response.headers };
   };
+  return {
+    get,
+    comment: async () =>
+      (JSON.parse((await get(`/resolve?name=${WEB}`)).text) as { Comment: string }).Comment,
+    readyz: async () => (await get("/readyz")).text,
+    /** The value of a metric, as text. */
+    metric: async (name: string) =>
+      new RegExp(`^clusterset_doh_${name} (.*)$`, "m").exec((await get("/metrics")).text)?.[1],
+  };
+}
+
+it("JSON, /readyz and metrics of a secondary say since when the primary has not answered", async () => {
+  const { clock, secondary, ask, source } = await openFresh();
+  const { get, comment, metric } = appOn(secondary, () => clock.now());
   const loseFor = async (milliseconds: number) => {
-    await push("west", 2);
-    await ask();
     source.failure = new Error("connection refused");
     await clock.advance(milliseconds);
     await ask();
   };
-  return { ...pair, get, loseFor };
-}
-
-const comment = ({ text }: { text: string }) => (JSON.parse(text) as { Comment: string }).Comment;
-
-it("JSON says in words that it is stale, and what it is kept for", async () => {
-  const { get, loseFor } = await openWorld();
   await loseFor(4000);
-  expect(comment(await get(`/resolve?name=${WEB}`))).toMatch(/^seen from outside; 1 of 1 cluster live/);
+  expect(await comment()).toMatch(/^seen from outside; 1 of 1 cluster live/);
+  expect(await metric("stale_seconds")).toBe("0");
   await loseFor(12_000);
-  const stale = await get(`/resolve?name=${WEB}`);
-  expect(comment(stale)).toMatch(/stale: the primary last answered 16 s ago; seen from outside; 1 of 1/);
-  expect(stale.headers.get("cache-control")).toBe("max-age=1");
-});
-
-it("/readyz stays ready and says it", async () => {
-  const { get, loseFor } = await openWorld();
-  await loseFor(12_000);
+  expect(await comment()).toMatch(/stale: the primary last answered 16 s ago; seen from outside; 1 of 1/);
+  expect((await get(`/resolve?name=${WEB}`)).headers.get("cache-control")).toBe("max-age=1");
   expect(await get("/readyz")).toMatchObject({
     status: 200,
-    text: "ready: 1 of 1 clusters live; stale: the primary last answered 12 s ago; the last transfer failed: connection refused\n",
+    text: "ready: 1 of 1 clusters live; stale: the primary last answered 16 s ago; the last transfer failed: connection refused\n",
   });
+  expect(Number(await metric("stale_seconds"))).toBeCloseTo(16, 1);
+  // What only a primary knows.
+  expect((await get("/metrics")).text).not.toMatch(/^clusterset_doh_(conflicts|findings)/m);
 });
 
-it("/readyz is not ready before the first state, and says why", async () => {
-  const { get, source, ask } = await openWorld();
+it("JSON, /readyz and metrics of a primary say for how long a change waits", async () => {
+  const { gateway, clock } = await openFresh();
+  const { comment, readyz, metric } = appOn(gateway.everything, () => clock.now());
+  gateway.arrived("west");
+  await clock.advance(5000);
+  expect(await readyz()).toBe("ready: 1 of 1 clusters live\n");
+  expect(await metric("behind_seconds")).toBe("0");
+  await clock.advance(7000);
+  expect(await readyz()).toMatch(/; stale: a change waits for 12 s\n$/);
+  expect(await metric("behind_seconds")).toBe("12");
+  expect(await comment()).toMatch(/^.*stale: a change waits for 12 s; seen from outside/);
+});
+
+it("before the first state a secondary is not ready and says why, and the view of a cluster is SERVFAIL, not 404", async () => {
+  const { source, secondary, ask, push, clock } = await openPair();
+  const { get } = appOn(secondary, () => clock.now());
   source.failure = new Error("connection refused");
   await ask();
   expect(await get("/readyz")).toMatchObject({
     status: 503,
     text: "not ready: nothing could be taken over from the primary: connection refused\n",
   });
-});
-
-it("/metrics has how stale it is, and not what only a primary knows", async () => {
-  const { get, loseFor } = await openWorld();
-  const staleSeconds = async () =>
-    /^clusterset_doh_stale_seconds (.*)$/m.exec((await get("/metrics")).text)?.[1];
-  expect(await staleSeconds()).toBe("0");
-  await loseFor(12_000);
-  expect(Number(await staleSeconds())).toBeCloseTo(12, 1);
-  expect((await get("/metrics")).text).not.toMatch(/^clusterset_doh_(conflicts|findings)/m);
-});
-
-it("before anything is known the view of a cluster is SERVFAIL, not 404", async () => {
-  const { get, source, ask, push, clock } = await openWorld();
-  source.failure = new Error("connection refused");
-  await ask();
   const path = (clusterId: string) => `/clusters/${clusterId}/resolve?name=${WEB}`;
   expect(JSON.parse((await get(path("west"))).text)).toMatchObject({ Status: 2 });
   source.failure = undefined;

@@ -39,20 +39,12 @@ describe("GET /state", () => {
       status: gateway.everything.status(),
     });
   });
-
-  it("says that the primary is not ready", async () => {
-    const { clock, send } = await openRoutes();
-    await clock.advance(61_000);
-    expect(await (await send("/state")).json()).toMatchObject({ status: { ready: false } });
-  });
 });
 
 describe("what is not there", () => {
   it.each([
     ["POST", "/state", 405, "METHOD_NOT_ALLOWED"],
     ["PUT", "/key", 405, "METHOD_NOT_ALLOWED"],
-    ["POST", "/world", 405, "METHOD_NOT_ALLOWED"],
-    ["DELETE", "/state", 405, "METHOD_NOT_ALLOWED"],
     ["GET", "/segments", 404, "NOT_FOUND"],
     ["GET", "/key", 404, "UNKNOWN_PART"],
     ["GET", "/key?v=0-0&epoch=other", 404, "UNKNOWN_PART"],
@@ -72,20 +64,17 @@ describe("with credentials", () => {
   });
 
   it.each([
-    ["no token", {}, 401, "TOKEN_REQUIRED"],
-    ["another scheme", { authorization: "Basic cmlnaHQ6cmlnaHQ=" }, 401, "TOKEN_REQUIRED"],
-    ["an unknown token", { authorization: "Bearer wrong" }, 401, "UNKNOWN_TOKEN"],
-    ["the hash for the token", { authorization: `Bearer ${sha256("right")}` }, 401, "UNKNOWN_TOKEN"],
-  ])("%s gets nothing from any path", async (_, headers, status, expected) => {
+    ["no token", {}, "TOKEN_REQUIRED"],
+    ["another scheme", { authorization: "Basic cmlnaHQ6cmlnaHQ=" }, "TOKEN_REQUIRED"],
+    ["an unknown token", { authorization: "Bearer wrong" }, "UNKNOWN_TOKEN"],
+    ["the hash for the token", { authorization: `Bearer ${sha256("right")}` }, "UNKNOWN_TOKEN"],
+  ])("%s gets nothing from any path", async (_, headers, expected) => {
     const { send } = await openRoutes({ authority });
     for (const path of ["/state", "/key?v=0-0", "/world", "/elsewhere"])
       for (const method of ["GET", "POST"]) {
         const response = await send(path, headers, method);
-        expect([response.status, response.headers.get("www-authenticate")?.slice(0, 6)]).toEqual([
-          status,
-          "Bearer",
-        ]);
-        expect(await code(response)).toBe(expected);
+        expect([response.status, await code(response)]).toEqual([401, expected]);
+        expect(response.headers.get("www-authenticate")).toMatch(/^Bearer/);
       }
   });
 
@@ -94,41 +83,37 @@ describe("with credentials", () => {
     const headers = { authorization: "Bearer right" };
     const { world, epoch } = (await (await send("/state", headers)).json()) as SentState;
     const part = await send(`/world?v=${world}&epoch=${epoch}`, headers);
-    expect([part.status, part.headers.get("cache-control")]).toEqual([
-      200,
-      "private, max-age=31536000, immutable",
-    ]);
+    expect(part.status).toBe(200);
+    expect(part.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
   });
 });
 
 describe("a part", () => {
   it.each([
-    ["key?zone=clusterset&namespace=shop&label=web"],
-    ["reverse?zone=clusterset&namespace=shop&label=web"],
-    ["names?list=labels&of=shop&prefix="],
-    ["below?tree=clusterset&namespace=shop"],
-    ["claims?bucket=0a00000"],
-    ["services?words=web&view=&offset=0&most=5"],
+    "key?zone=clusterset&namespace=shop&label=web",
+    "reverse?zone=clusterset&namespace=shop&label=web",
+    "names?list=labels&of=shop&prefix=",
+    "below?tree=clusterset&namespace=shop",
+    "claims?bucket=0a00000",
+    "services?words=web&view=&offset=0&most=5",
   ])("%s is for ever", async (path) => {
     const { send, partPath } = await openRoutes();
     const response = await send(await partPath(path));
-    expect([response.status, response.headers.get("cache-control")]).toEqual([
-      200,
-      "public, max-age=31536000, immutable",
-    ]);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect((await response.arrayBuffer()).byteLength).toBe(Number(response.headers.get("content-length")));
   });
 
   it.each([
-    ["key?zone=local:nobody&namespace=shop&label=web"],
-    ["key?zone=clusterset&namespace=%2F&label=%00"],
-    ["key?"],
-    ["names?list=nothing"],
-    ["names?list=labels&of=%00&prefix=%7f"],
-    ["names?list=pods&of=shop%2Fweb"],
-    ["below?tree=nothing&namespace=x"],
-    ["claims?bucket=%27"],
-    ["changes?from=9-9"],
+    "key?zone=local:nobody&namespace=shop&label=web",
+    "key?zone=clusterset&namespace=%2F&label=%00",
+    "key?",
+    "names?list=nothing",
+    "names?list=labels&of=%00&prefix=%7f",
+    "names?list=pods&of=shop%2Fweb",
+    "below?tree=nothing&namespace=x",
+    "claims?bucket=%27",
+    "changes?from=9-9",
   ])("%s is empty or unknown", async (path) => {
     const { send, partPath } = await openRoutes();
     expect([200, 404]).toContain((await send(await partPath(path))).status);

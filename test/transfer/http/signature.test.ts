@@ -1,14 +1,12 @@
+import { createHash, createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
-import { PartMemory } from "../../../src/transfer/part-cache.ts";
-import { Secondary } from "../../../src/transfer/secondary.ts";
-import { NONCE_FIELD, SIGNATURE_FIELD, TransferKeys } from "../../../src/transfer/signature.ts";
-import type { TransferEvent } from "../../../src/transfer/transfer-state.ts";
+import { NONCE_FIELD, SIGNATURE_FIELD, type Signed, TransferKeys } from "../../../src/transfer/signature.ts";
 import { FakeClock, settle } from "../../gateway/fake-clock.ts";
 import { decode, encodeQuery } from "../../resolve/ask.ts";
 import { extendedErrors } from "../../resolve/extended-errors.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { MEBIBYTE, openPrimary, READER_STAGES, transferApp, WEB } from "../pair.ts";
+import { openPair, openPrimary, transferApp, WEB } from "../pair.ts";
 
 const KEY = "a".repeat(32);
 const NEXT_KEY = "b".repeat(32);
@@ -18,14 +16,11 @@ const NEXT_KEY = "b".repeat(32);
  * network between them.
  */
 async function pair(signing: string | undefined, verifying: readonly string[] | undefined) {
-  const clock = new FakeClock(1_000_000_000_000);
-  const { gateway, database, put } = openPrimary(clock);
-  const push = (endpoints: number) => put(shopSnapshot("west", endpoints), 3600);
+  const { clock, held, events, open } = await openPair();
+  const push = (endpoints: number) => held.put(shopSnapshot("west", endpoints), 3600);
   const keys = { signing: signing === undefined ? undefined : new TransferKeys([signing]) };
-  const routes = () =>
-    transferApp(clock, { gateway, database }, { key: keys.signing && (() => keys.signing!) });
+  const routes = () => transferApp(clock, held, { key: keys.signing && (() => keys.signing!) });
   const network = { tamper: async (response: Response, _url: string): Promise<Response> => response };
-  const events: TransferEvent[] = [];
   const source = new HttpTransferSource({
     gateway: "http://primary.example",
     clock: () => clock.now(),
@@ -37,15 +32,11 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
     underWay++;
     return request.finally(() => underWay--);
   };
-  const secondary = new Secondary({
+  const secondary = open({
     source: {
       state: (age, signal) => counted(source.state(age, signal)),
       part: (path, signal) => counted(source.part(path, signal)),
     },
-    stages: READER_STAGES,
-    memory: new PartMemory(MEBIBYTE),
-    clock,
-    onEvent: (event) => events.push(event),
   });
   /** Waits for what is under way, lets `milliseconds` pass, and queries. */
   const ask = async (milliseconds = 0) => {
@@ -72,114 +63,75 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
 const good = (records: number) => ({ rcode: "NOERROR", records, errors: [] });
 const NOTHING = { rcode: "SERVFAIL", records: 0, errors: [14] };
 
-describe("with a shared key", () => {
-  test("states and parts of the primary are taken over", async () => {
-    const { push, ask } = await pair(KEY, [KEY]);
+test.for<[title: string, verifying: readonly string[] | undefined]>([
+  ["a secondary with the same key", [KEY]],
+  ["a secondary that has the next key already", [NEXT_KEY, KEY]],
+  ["a secondary without a key", undefined],
+])(
+  "%s takes over what its primary signs, and goes on through a rotation to a key that it has",
+  async ([, verifying]) => {
+    const { push, ask, keys } = await pair(KEY, verifying);
     await push(2);
     expect(await ask()).toEqual(good(2));
+    if (verifying?.[0] === NEXT_KEY) keys.signing = new TransferKeys([NEXT_KEY]);
     await push(3);
     await ask(2_000);
     expect(await ask()).toEqual(good(3));
-  });
+  },
+);
 
-  test("a secondary that has the next key already follows its primary through a rotation", async () => {
-    const { push, ask, keys } = await pair(KEY, [NEXT_KEY, KEY]);
-    await push(2);
-    expect(await ask()).toEqual(good(2));
-    keys.signing = new TransferKeys([NEXT_KEY]);
-    await push(3);
-    await ask(2_000);
-    expect(await ask()).toEqual(good(3));
-  });
-
-  test.for([
-    { title: "another key", signing: NEXT_KEY },
-    { title: "no key", signing: undefined },
-  ])("nothing is taken over from a primary with $title", async ({ signing }) => {
-    const { push, ask, secondary } = await pair(signing, [KEY]);
-    await push(2);
-    expect(await ask()).toEqual(NOTHING);
-    expect(secondary.status().transferError).toMatch(/sign/);
-  });
-
-  test("a secondary without a key takes over what is signed", async () => {
-    const { push, ask } = await pair(KEY, undefined);
-    await push(2);
-    expect(await ask()).toEqual(good(2));
-  });
+test.for([
+  ["another key", NEXT_KEY],
+  ["no key", undefined],
+])("nothing is taken over from a primary with %s", async ([, signing]) => {
+  const { push, ask, secondary } = await pair(signing, [KEY]);
+  await push(2);
+  expect(await ask()).toEqual(NOTHING);
+  expect(secondary.status().transferError).toMatch(/sign/);
 });
 
-/** What somebody on the network's path does to a response. */
-const attacks: {
-  title: string;
-  only: "state" | "key";
-  change: (response: Response) => Promise<Response>;
-}[] = [
-  {
-    title: "a state with another lease",
-    only: "state",
-    change: async (response) => {
-      const text = (await response.text()).replace(/"expiresAt":\d/, '"expiresAt":9');
-      return new Response(text, response);
-    },
-  },
-  {
-    title: "a state without its signature",
-    only: "state",
-    change: async (response) => {
-      response.headers.delete(SIGNATURE_FIELD);
-      return response;
-    },
-  },
-  {
-    title: "a state with an invented signature",
-    only: "state",
-    change: async (response) => {
-      response.headers.set(SIGNATURE_FIELD, "0".repeat(64));
-      return response;
-    },
-  },
-  {
-    title: "a key with another byte",
-    only: "key",
-    change: async (response) => {
-      const bytes = new Uint8Array(await response.arrayBuffer());
-      bytes[bytes.length - 1]! ^= 1;
-      return new Response(bytes, response);
-    },
-  },
-  {
-    title: "a key without its signature",
-    only: "key",
-    change: async (response) => {
-      response.headers.delete(SIGNATURE_FIELD);
-      return response;
-    },
-  },
-];
+type Change = (response: Response) => Promise<Response>;
+const withSignature =
+  (signature?: string): Change =>
+  async (response) => {
+    response.headers.delete(SIGNATURE_FIELD);
+    if (signature !== undefined) response.headers.set(SIGNATURE_FIELD, signature);
+    return response;
+  };
+const withAnotherLease: Change = async (response) =>
+  new Response((await response.text()).replace(/"expiresAt":\d/, '"expiresAt":9'), response);
+const withAnotherByte: Change = async (response) => {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  bytes[bytes.length - 1]! ^= 1;
+  return new Response(bytes, response);
+};
 
-describe.each(attacks)("$title", ({ only, change }) => {
-  test("is rejected, and what is in memory keeps answering", async () => {
-    const { push, ask, network, events, secondary } = await pair(KEY, [KEY]);
-    await push(2);
-    expect(await ask()).toEqual(good(2));
-    network.tamper = async (response, url) => (url.includes(`/${only}`) ? change(response) : response);
-    await push(3);
-    await ask(2_000);
-    // A key that is known to be old says so.
-    expect(await ask()).toEqual(only === "state" ? good(2) : { ...good(2), errors: [3] });
-    expect(secondary.status().ready).toBe(true);
-    if (only === "state") {
-      expect(secondary.status().transferError).toMatch(/sign/);
-      expect(events).toContainEqual(expect.objectContaining({ event: "transfer-failed" }));
-    } else expect(events).toContainEqual(expect.objectContaining({ event: "part-unavailable" }));
-    // Above the limit answers say that they are old.
-    expect(await ask(5_000)).toEqual({ ...good(2), errors: [3] });
-    network.tamper = async (response) => response;
-    await ask(20_000);
-    expect(await ask()).toEqual(good(3));
-    expect(secondary.status().transferError).toBeUndefined();
-  });
+/** What somebody on the network's path does to a response. */
+test.for<[title: string, only: "state" | "key", change: Change]>([
+  ["a state with another lease", "state", withAnotherLease],
+  ["a state without its signature", "state", withSignature()],
+  ["a state with an invented signature", "state", withSignature("0".repeat(64))],
+  ["a key with another byte", "key", withAnotherByte],
+  ["a key without its signature", "key", withSignature()],
+])("%s is rejected, and what is in memory keeps answering", async ([, only, change]) => {
+  const { push, ask, network, events, secondary } = await pair(KEY, [KEY]);
+  await push(2);
+  expect(await ask()).toEqual(good(2));
+  network.tamper = async (response, url) => (url.includes(`/${only}`) ? change(response) : response);
+  await push(3);
+  await ask(2_000);
+  // A key that is known to be old says so.
+  expect(await ask()).toEqual(only === "state" ? good(2) : { ...good(2), errors: [3] });
+  expect(secondary.status().ready).toBe(true);
+  if (only === "state") expect(secondary.status().transferError).toMatch(/sign/);
+  const event = only === "state" ? "transfer-failed" : "part-unavailable";
+  expect(events).toContainEqual(expect.objectContaining({ event }));
+  // Above the limit answers say that they are old.
+  expect(await ask(5_000)).toEqual({ ...good(2), errors: [3] });
+  network.tamper = async (response) => response;
+  await ask(20_000);
+  expect(await ask()).toEqual(good(3));
+  expect(secondary.status().transferError).toBeUndefined();
 });
 
 test("a key that was signed as another one is rejected", async () => {
@@ -215,28 +167,48 @@ test("a state that was signed for another request is rejected, so none can be re
   expect(secondary.status().transferError).toContain("signature");
 });
 
-test("a part is not taken for another one, whatever the key", async () => {
+describe("a signature", () => {
+  const body = Uint8Array.of(1, 2, 3);
+  const part = { kind: "part", path: "key?zone=clusterset&v=1-2" } as const;
+  const state = { kind: "state", nonce: "0".repeat(32), scope: '{"clusters":["west"]}' } as const;
   const keys = new TransferKeys([KEY]);
-  const bytes = new Uint8Array([1, 2, 3]);
-  const signature = await keys.sign({ kind: "part", path: "key?v=1-1" }, bytes);
-  await keys.verify(signature, { kind: "part", path: "key?v=1-1" }, bytes);
-  const others = [
-    { kind: "part", path: "key?v=1-2" },
-    { kind: "state", nonce: "key?v=1-1", scope: "" },
-  ] as const;
-  for (const other of others)
-    await expect(keys.verify(signature, other, bytes)).rejects.toMatchObject({ code: "BAD_SIGNATURE" });
+
+  test.for<[Signed, readonly string[]]>([
+    [part, ["part", part.path]],
+    [state, ["state", state.nonce, state.scope]],
+  ])("is an HMAC-SHA-256 of what docs/reference/transfer.md says: %j", async ([signed, fields]) => {
+    const digest = createHash("sha256").update(body).digest("hex");
+    const message = JSON.stringify(["clusterset-doh transfer", ...fields, digest]);
+    const expected = createHmac("sha256", KEY).update(message).digest("hex");
+    expect(await keys.sign(signed, body)).toBe(expected);
+  });
+
+  test("is 64 hexadecimal digits, for one part or state", async () => {
+    const signature = await keys.sign(part, body);
+    await keys.verify(signature, part, body);
+    const others: Signed[] = [
+      { kind: "part", path: "key?zone=clusterset&v=1-3" },
+      { kind: "state", nonce: part.path, scope: "" },
+    ];
+    for (const other of others)
+      await expect(keys.verify(signature, other, body)).rejects.toMatchObject({ code: "BAD_SIGNATURE" });
+    for (const wrong of [`00${signature}`, `${signature}00`, signature.slice(2), "", "zz"])
+      await expect(keys.verify(wrong, part, body)).rejects.toThrow(/the primary's part is wrong/);
+    await expect(keys.verify(null, state, body)).rejects.toThrow(
+      "the primary does not sign its state: give it transfer.keyFile",
+    );
+  });
 });
 
 test("a request with a malformed nonce gets a state without a signature", async () => {
   const clock = new FakeClock();
   const app = transferApp(clock, openPrimary(clock), { key: () => new TransferKeys([KEY]) });
-  for (const nonce of ["", "short", "x".repeat(32), "0".repeat(33)]) {
+  const signatureFor = async (nonce: string) => {
     const response = await app.request("/api/v1/transfer/state", { headers: { [NONCE_FIELD]: nonce } });
-    expect([response.status, response.headers.get(SIGNATURE_FIELD)]).toEqual([200, null]);
-  }
-  const response = await app.request("/api/v1/transfer/state", {
-    headers: { [NONCE_FIELD]: "0".repeat(32) },
-  });
-  expect(response.headers.get(SIGNATURE_FIELD)).toMatch(/^[0-9a-f]{64}$/);
+    expect(response.status).toBe(200);
+    return response.headers.get(SIGNATURE_FIELD);
+  };
+  for (const nonce of ["", "short", "x".repeat(32), "0".repeat(33)])
+    expect(await signatureFor(nonce)).toBeNull();
+  expect(await signatureFor("0".repeat(32))).toMatch(/^[0-9a-f]{64}$/);
 });

@@ -24,10 +24,9 @@ export class FakeCluster {
   #version = 0;
   #address = 0;
 
-  constructor(namespaces: readonly string[] = ["shop"]) {
+  constructor() {
     this.objects = new ClusterObjects((key) => this.touched.add(key));
-    for (const name of namespaces)
-      this.objects.upsert({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    this.objects.upsert({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
   }
 
   readonly writes: Writes = {
@@ -47,19 +46,17 @@ export class FakeCluster {
 
   /** Somebody writes an object, and the watch reports it. */
   put(object: ManagedObject): ManagedObject {
-    const { metadata } = object;
-    const stored = {
-      ...object,
-      metadata: {
-        uid: `uid-${++this.#version}`,
-        generation: 1,
-        ...metadata,
-        resourceVersion: String(++this.#version),
-      },
-    };
+    const defaults = { uid: `uid-${++this.#version}`, generation: 1 };
+    const metadata = { ...defaults, ...object.metadata, resourceVersion: String(++this.#version) };
+    const stored = { ...object, metadata };
     this.stored.set(nameOf(object), stored);
     this.objects.upsert(stored);
     return stored;
+  }
+
+  /** Somebody exports `shop/db`. */
+  putExport(apiVersion = "multicluster.x-k8s.io/v1beta1"): ManagedObject {
+    return this.put({ apiVersion, kind: "ServiceExport", metadata: { namespace: "shop", name: "db" } });
   }
 
   context(state: DesiredState, clusterId = "b"): ReconcileContext {
@@ -83,8 +80,8 @@ export class FakeCluster {
     return this.stored.get(`${kind} ${namespace}/${name}`);
   }
 
-  all(kind: string): ManagedObject[] {
-    return [...this.stored.values()].filter((object) => object.kind === kind);
+  namesOf(kind: string): string[] {
+    return [...this.stored.values()].flatMap((object) => (object.kind === kind ? object.metadata.name : []));
   }
 
   /** Somebody adds a port to a Service: a list by key, of which apply changes its own elements alone. */
@@ -104,31 +101,28 @@ export class FakeCluster {
     if (before !== undefined && subresource === undefined && before.addressType !== object.addressType)
       throw new Error(`422: ${what} changes addressType`);
     const { generation = 0, uid = `uid-${++this.#version}` } = before?.metadata ?? {};
+    const isStatus = subresource !== undefined;
     const made: Mutable = {
       ...before,
       ...object,
-      ...(subresource !== undefined && before),
-      ...(subresource !== undefined && { status: object.status }),
+      ...(isStatus && { ...before, status: object.status }),
       metadata: {
-        ...(subresource === undefined ? object.metadata : before!.metadata),
+        ...(isStatus ? before!.metadata : object.metadata),
         uid,
-        generation: subresource === undefined && isOther(object, before) ? generation + 1 : generation,
+        generation: !isStatus && isOther(object, before) ? generation + 1 : generation,
         resourceVersion: String(++this.#version),
       },
     };
-    if (object.kind === "Service" && before === undefined) {
+    const spec = object.spec as object;
+    if (object.kind === "Service" && before !== undefined)
+      made.spec = { ...(before.spec as object), ...spec, ...this.#portsOf(how, object) };
+    else if (object.kind === "Service") {
       this.#address++;
-      const allocated = {
-        clusterIPs: this.families.map((one) => `${one === "IPv4" ? "10.0.0." : "fd00::"}${this.#address}`),
-        ipFamilies: this.families,
-      };
-      made.spec = { ...(object.spec as object), ...allocated };
-    } else if (object.kind === "Service")
-      made.spec = {
-        ...(before!.spec as object),
-        ...(object.spec as object),
-        ...this.#portsOf(how, object),
-      };
+      const clusterIPs = this.families.map(
+        (one) => `${one === "IPv4" ? "10.0.0." : "fd00::"}${this.#address}`,
+      );
+      made.spec = { ...spec, clusterIPs, ipFamilies: this.families };
+    }
     const stored = this.prune(made);
     this.stored.set(nameOf(object), stored);
     return stored;
@@ -137,9 +131,8 @@ export class FakeCluster {
   #portsOf(how: Way, { metadata: { name }, spec }: ManagedObject): { ports?: object[] } {
     const added = this.#added.get(name);
     if (how === "merge") this.#added.delete(name);
-    return how === "merge" || added === undefined
-      ? {}
-      : { ports: [...(spec as { ports: object[] }).ports, added] };
+    if (how === "merge" || added === undefined) return {};
+    return { ports: [...(spec as { ports: object[] }).ports, added] };
   }
 }
 

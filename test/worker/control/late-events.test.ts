@@ -6,18 +6,14 @@ import { reconcileService, type Writes } from "../../../src/worker/control/recon
 import { desiredImport, desiredSlice, linesOf, stateWith, take } from "./desired-lines.ts";
 import { FakeCluster, nameOf } from "./fake-cluster.ts";
 
-interface Event {
-  readonly isGone: boolean;
-  readonly object: ManagedObject;
-}
-
 /** A cluster whose watches report what was written before or after the writes are answered, in order. */
 class LateCluster {
   readonly fake = new FakeCluster();
   readonly needless: string[] = [];
   /** Whether watches are faster than answers. */
   isEarly = false;
-  readonly #late: Event[] = [];
+  /** What happens to the watches' objects later. */
+  readonly #late: (() => void)[] = [];
   #revision = 1_000_000;
 
   readonly writes: Writes = {
@@ -40,32 +36,23 @@ class LateCluster {
     },
   };
 
-  /** Somebody deletes an object. */
-  lose(index: number): void {
+  /** Somebody deletes an object, or empties it. */
+  change(how: "lose" | "alter", index: number): void {
     const object = [...this.fake.stored.values()][index];
     if (object === undefined) return;
-    this.fake.stored.delete(nameOf(object));
-    this.#gone(object);
-  }
-
-  /** Somebody empties an object. */
-  alter(index: number): void {
-    const object = [...this.fake.stored.values()][index];
-    if (object === undefined) return;
-    const { generation = 0, ...metadata } = object.metadata;
-    const emptied =
-      object.kind === "EndpointSlice"
-        ? { endpoints: [] }
-        : { spec: { ...(object.spec as object), ports: [] } };
-    this.#reported(
-      this.#numbered({ ...object, ...emptied, metadata: { ...metadata, generation: generation + 1 } }),
-    );
+    if (how === "lose") {
+      this.fake.stored.delete(nameOf(object));
+      this.#gone(object);
+      return;
+    }
+    const isSlice = object.kind === "EndpointSlice";
+    const emptied = isSlice ? { endpoints: [] } : { spec: { ...(object.spec as object), ports: [] } };
+    const metadata = { ...object.metadata, generation: (object.metadata.generation ?? 0) + 1 };
+    this.#reported(this.#numbered({ ...object, ...emptied, metadata }));
   }
 
   deliver(count: number): void {
-    for (const { isGone, object } of this.#late.splice(0, count))
-      if (isGone) this.fake.objects.delete(object as never);
-      else this.fake.objects.upsert(object as never);
+    for (const event of this.#late.splice(0, count)) event();
   }
 
   get isQuiet(): boolean {
@@ -73,17 +60,14 @@ class LateCluster {
   }
 
   #reported(object: ManagedObject): ManagedObject {
-    this.#late.push({ isGone: false, object });
+    this.#late.push(() => this.fake.objects.upsert(object as never));
     if (this.isEarly) this.deliver(this.#late.length);
     return object;
   }
 
   #gone(object: ManagedObject): void {
-    const resourceVersion = String(++this.#revision);
-    this.#late.push({
-      isGone: true,
-      object: { ...object, metadata: { ...object.metadata, resourceVersion } },
-    });
+    const metadata = { ...object.metadata, resourceVersion: String(++this.#revision) };
+    this.#late.push(() => this.fake.objects.delete({ ...object, metadata } as never));
   }
 
   /** With the one revision that all objects of an API server have in common. */
@@ -95,9 +79,20 @@ class LateCluster {
   }
 }
 
+/** How writes fail, or which object somebody alters before one. */
+interface Trouble {
+  readonly failAt?: number;
+  readonly alters?: { readonly index: number; readonly at: number };
+}
+type Step =
+  | ({ readonly lines: readonly DesiredLine[] } & Trouble)
+  | { readonly deliver: number }
+  | { readonly lose: number }
+  | { readonly early: boolean };
+
 const slices = fc.dictionary(
   fc.constantFrom("v4-0", "v4-1", "v6-0"),
-  fc.constantFrom("10.1.0.1", "10.1.0.2", "fd00::9"),
+  fc.constantFrom("10.1.0.1", "10.1.0.2", "fd00::9").map((address) => desiredSlice(address)),
   { maxKeys: 3 },
 );
 const desired = fc.record({
@@ -105,21 +100,9 @@ const desired = fc.record({
   labels: fc.dictionary(fc.constantFrom("x", "y"), fc.constantFrom("1", "2")),
   clusters: fc.constantFrom<string[][]>(["a"], ["b"], ["a", "b"]),
 });
-/** Which object somebody alters, and before which write. */
-interface Altering {
-  readonly index: number;
-  readonly at: number;
-}
-type Step =
-  | { readonly lines: readonly DesiredLine[]; readonly failAt?: number; readonly alters?: Altering }
-  | { readonly deliver: number }
-  | { readonly lose: number }
-  | { readonly early: boolean };
-const lines = fc.option(fc.tuple(desired, slices), { freq: 2 }).map((some): readonly DesiredLine[] => {
-  if (some === null) return [];
-  const addresses = Object.entries(some[1]).map(([name, address]) => [name, desiredSlice(address)]);
-  return linesOf(desiredImport(some[0]), Object.fromEntries(addresses));
-});
+const lines = fc
+  .option(fc.tuple(desired, slices), { freq: 2 })
+  .map((some) => (some === null ? [] : linesOf(desiredImport(some[0]), some[1])));
 const calm: fc.Arbitrary<Step>[] = [
   fc.record({ lines }),
   fc.record({ deliver: fc.nat(8) }),
@@ -147,11 +130,11 @@ test("any sequence of desired states, with writes that fail anywhere and others 
         fake.touched.clear();
         await reconcileService(context, "shop/db");
       };
-      const attempt = async ({ failAt, alters }: { failAt?: number; alters?: Altering } = {}) => {
+      const attempt = async ({ failAt, alters }: Trouble = {}) => {
         let writes = 0;
         fake.beforeWrite = () => {
           if (writes === failAt) throw new Error("the API server is gone");
-          if (writes++ === alters?.at) cluster.alter(alters.index);
+          if (writes++ === alters?.at) cluster.change("alter", alters.index);
         };
         await reconcile().catch((error) => {
           if (isAlone) throw error;
@@ -167,7 +150,7 @@ test("any sequence of desired states, with writes that fail anywhere and others 
           cluster.deliver(one.deliver);
           if (fake.touched.size > 0) await attempt();
         } else if ("early" in one) cluster.isEarly = one.early;
-        else cluster.lose(one.lose);
+        else cluster.change("lose", one.lose);
       }
       const settle = async () => {
         for (let rounds = 0; !cluster.isQuiet; rounds++) {

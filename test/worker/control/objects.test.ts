@@ -14,126 +14,83 @@ import { desiredImport } from "./desired-lines.ts";
 
 const at = { namespace: "shop", name: "db" };
 
-describe("names", () => {
-  test("a derived Service is named after its service, and is a DNS label however long that is (RFC 1035)", () => {
-    expect(derivedServiceName("db")).toBe("clusterset-db");
-    const long = "a".repeat(63);
-    expect(derivedServiceName(long)).toMatch(/^clusterset-[a-z0-9-]{52}$/);
-    expect(derivedServiceName(long)).not.toBe(derivedServiceName(`${"a".repeat(62)}b`));
-  });
-
-  test("slices of services and clusters whose names run together have different names", () => {
-    expect(endpointSliceName("a-b", "c", "0")).not.toBe(
-      endpointSliceName("a", "b-c", "0").replace(/^a-/, "a-b-"),
-    );
-    expect(endpointSliceName("a", "b", "0")).toMatch(/^a-[0-9a-f]{8}-0$/);
-  });
+test("derived Services and slices have names that are DNS labels however long that of the service is (RFC 1035), and are different", () => {
+  expect(derivedServiceName("db")).toBe("clusterset-db");
+  const long = "a".repeat(63);
+  expect(derivedServiceName(long)).toMatch(/^clusterset-[a-z0-9-]{52}$/);
+  expect(derivedServiceName(long)).not.toBe(derivedServiceName(`${"a".repeat(62)}b`));
+  expect(endpointSliceName("a", "b", "0")).toMatch(/^a-[0-9a-f]{8}-0$/);
+  // Names of services and clusters that run together.
+  const other = endpointSliceName("a", "b-c", "0").replace(/^a-/, "a-b-");
+  expect(endpointSliceName("a-b", "c", "0")).not.toBe(other);
 });
 
 test("a derived Service has a name for an unnamed port beside others, which no other port has", () => {
   const port = (name: string, number: number) => ({ name, protocol: "TCP", port: number });
-  const namesOf = (...ports: ServicePort[]) =>
-    (
-      derivedService(at, { ...desiredImport(), ports })?.spec as { ports: { name?: string }[] } | undefined
-    )?.ports.map(({ name }) => name);
+  const namesOf = (...ports: ServicePort[]) => {
+    const spec = derivedService(at, desiredImport({ ports }))?.spec;
+    return (spec as { ports: { name?: string }[] } | undefined)?.ports.map(({ name }) => name);
+  };
   expect(namesOf()).toBeUndefined();
   expect(namesOf(port("", 53))).toEqual([undefined]);
   expect(namesOf(port("", 53), port("tcp-53", 54))).toEqual(["tcp-53-1", "tcp-53"]);
 });
 
-test.each([
-  ["no Service", undefined, undefined],
-  ["a headless Service", { clusterIPs: ["None"], ipFamilies: ["IPv4"] }, undefined],
-  ["a Service without addresses yet", {}, undefined],
-  [
-    "a dual-stack Service",
-    { clusterIPs: ["10.0.0.1", "fd00::1"], ipFamilies: ["IPv4", "IPv6"] },
-    ["10.0.0.1", "fd00::1"],
-  ],
-])("the addresses of %s", (_, spec, ips) => {
-  const service =
-    spec === undefined
-      ? undefined
-      : ({ apiVersion: "v1", kind: "Service", metadata: at, spec } as ManagedObject);
-  expect(clusterSetIPsOf(service)?.ips).toEqual(ips);
+test("the addresses of a derived Service are those that it was given, and none before", () => {
+  const ipsOf = (spec: object) =>
+    clusterSetIPsOf({ apiVersion: "v1", kind: "Service", metadata: at, spec })?.ips;
+  const clusterIPs = ["10.0.0.1", "fd00::1"];
+  expect(ipsOf({ clusterIPs, ipFamilies: ["IPv4", "IPv6"] })).toEqual(clusterIPs);
+  for (const spec of [{}, { clusterIPs: ["None"], ipFamilies: ["IPv4"] }])
+    expect(ipsOf(spec)).toBeUndefined();
 });
 
-test("exported labels that the API server would reject (422) are left out, other properties are written out", () => {
+test("exported labels that the API server would reject (422), or that take the mark of the control plane away, are left out, other properties are written out", () => {
+  const policies = { internalTrafficPolicy: "Local", trafficDistribution: "PreferClose" };
+  const kept = { ...policies, sessionAffinity: "ClientIP" };
+  const labels = { "example.org/tier": "1", "no label": "x", long: "y".repeat(64), ok: "" };
   const wanted = desiredImport({
-    labels: { "example.org/tier": "1", "no label": "x", long: "y".repeat(64), ok: "" },
+    ...kept,
+    labels: { ...labels, "app.kubernetes.io/managed-by": "somebody" },
     annotations: { note: "any text", "no annotation": "x" },
-    sessionAffinity: "ClientIP",
     sessionAffinityTimeoutSeconds: 10,
-    internalTrafficPolicy: "Local",
-    trafficDistribution: "PreferClose",
     ports: [{ name: "", protocol: "UDP", port: 53, appProtocol: "dns" }],
   });
   const { metadata, spec, apiVersion } = serviceImport("v1alpha1", at, wanted, undefined);
   expect(apiVersion).toBe("multicluster.x-k8s.io/v1alpha1");
-  expect(metadata.labels).toEqual({
-    "example.org/tier": "1",
-    ok: "",
-    "app.kubernetes.io/managed-by": "clusterset-doh",
-  });
+  const mark = { "app.kubernetes.io/managed-by": "clusterset-doh" };
+  expect(metadata.labels).toEqual({ "example.org/tier": "1", ok: "", ...mark });
   expect(Object.keys(metadata.annotations!)).toEqual([
     "note",
     "multicluster.kubernetes.io/derived-service",
     "clusterset-doh.dev/applied",
   ]);
   expect(spec).toEqual({
+    ...kept,
     type: "ClusterSetIP",
     ports: [{ protocol: "UDP", port: 53, appProtocol: "dns" }],
     ips: [],
     ipFamilies: ["IPv4"],
-    sessionAffinity: "ClientIP",
     sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
-    internalTrafficPolicy: "Local",
-    trafficDistribution: "PreferClose",
   });
   // An API server before 1.34 rejects a Service with a newer value.
   expect(derivedService(at, wanted)!.spec).not.toHaveProperty("trafficDistribution");
 });
 
-test("a ServiceImport has the cluster IPs of the families that exporters have: nothing is behind others", () => {
-  const both = { ips: ["10.0.0.1", "fd00::1"], ipFamilies: ["IPv4", "IPv6"] };
-  const ipsFor = (...ipFamilies: ("IPv4" | "IPv6")[]) =>
-    (serviceImport("v1beta1", at, desiredImport({ ipFamilies }), both).spec as { ips: string[] }).ips;
-  expect(ipsFor("IPv6")).toEqual(["fd00::1"]);
-  expect(ipsFor("IPv4", "IPv6")).toEqual(both.ips);
-  expect(ipsFor()).toEqual(both.ips);
-});
-
-test("exported labels cannot take the mark of the control plane away", () => {
-  const wanted = desiredImport({ labels: { "app.kubernetes.io/managed-by": "somebody" } });
-  expect(serviceImport("v1beta1", at, wanted, undefined).metadata.labels).toEqual({
-    "app.kubernetes.io/managed-by": "clusterset-doh",
-  });
-});
-
-describe("conditions", () => {
-  const READY = { type: "Ready", status: "True", reason: "Exported", message: "is exported" };
-  const held = (conditions: readonly object[], generation = 2): ManagedObject => ({
-    apiVersion: "v1",
-    kind: "ServiceExport",
-    metadata: { ...at, generation },
-    status: { conditions },
-  });
-  const there = { ...READY, lastTransitionTime: "2029-01-01T00:00:00Z", observedGeneration: 2 };
-
-  test("are not applied again while they hold", () => {
-    expect(conditionsToApply([READY], held([there, { type: "Other" }]), "now")).toBeUndefined();
-  });
-
-  test.each([
-    ["another status", { status: "False" }, "now"],
-    ["another reason", { reason: "Ready" }, "2029-01-01T00:00:00Z"],
-    ["another message", { message: "" }, "2029-01-01T00:00:00Z"],
-    ["another generation", { observedGeneration: 1 }, "2029-01-01T00:00:00Z"],
-  ])("are applied after %s", (_, change, time) => {
-    expect(conditionsToApply([READY], held([{ ...there, ...change }]), "now")).toEqual([
-      { ...there, lastTransitionTime: time },
-    ]);
-  });
+test("conditions are applied if they differ from those that hold, and have the time of their last transition", () => {
+  const ready = { type: "Ready", status: "True", reason: "Exported", message: "is exported" };
+  const then = "2029-01-01T00:00:00Z";
+  const there = { ...ready, lastTransitionTime: then, observedGeneration: 2 };
+  const applyTo = (...conditions: readonly object[]) =>
+    conditionsToApply(
+      [ready],
+      { apiVersion: "v1", kind: "ServiceExport", metadata: { ...at, generation: 2 }, status: { conditions } },
+      "now",
+    );
+  expect(applyTo(there, { type: "Other" })).toBeUndefined();
+  expect(applyTo({ ...there, status: "False" })).toEqual([{ ...there, lastTransitionTime: "now" }]);
+  for (const change of [{ reason: "Ready" }, { message: "" }, { observedGeneration: 1 }])
+    expect(applyTo({ ...there, ...change })).toEqual([there]);
 });
 
 test("a plan shows new objects, changed fields and objects that go", () => {
@@ -152,29 +109,24 @@ test("a plan shows new objects, changed fields and objects that go", () => {
 
 describe("the conditions that tell people something", () => {
   const condition = (type: string, status: string, reason: string) => ({ type, status, reason, message: "" });
-  const [valid, ready, agreed] = [
-    condition("Valid", "True", "Valid"),
-    condition("Ready", "True", "Exported"),
-    condition("Conflict", "False", "NoConflicts"),
-  ];
+  const valid = condition("Valid", "True", "Valid");
+  const ready = condition("Ready", "True", "Exported");
+  const agreed = condition("Conflict", "False", "NoConflicts");
   const invalid = condition("Valid", "False", "NoService");
-  const waiting = condition("Ready", "False", "Pending");
   const failed = condition("Ready", "False", "Failed");
   const conflict = condition("Conflict", "True", "PortConflict");
+  const good = [valid, ready, agreed];
+  const none = [invalid, condition("Ready", "False", "Pending"), agreed];
+
   test.each([
-    ["of a new export that is ready: Ready alone", [], [valid, ready, agreed], [ready]],
-    ["of a new export without a Service: Valid alone", [], [invalid, waiting, agreed], [invalid]],
+    ["of a new export that is ready: Ready alone", [], good, [ready]],
+    ["of a new export without a Service: Valid alone", [], none, [invalid]],
     ["of a new export that is valid and fails", [], [valid, failed, agreed], [failed]],
     ["of a new export in conflict", [], [valid, ready, conflict], [ready, conflict]],
-    ["when the Service comes: Ready alone", [invalid, waiting, agreed], [valid, ready, agreed], [ready]],
-    [
-      "when the Service comes and fails: both",
-      [invalid, waiting, agreed],
-      [valid, failed, agreed],
-      [valid, failed],
-    ],
-    ["when the Service goes: Valid alone", [valid, ready, agreed], [invalid, waiting, agreed], [invalid]],
-    ["when a conflict is over", [valid, ready, conflict], [valid, ready, agreed], [agreed]],
+    ["when the Service comes: Ready alone", none, good, [ready]],
+    ["when the Service comes and fails: both", none, [valid, failed, agreed], [valid, failed]],
+    ["when the Service goes: Valid alone", good, none, [invalid]],
+    ["when a conflict is over", [valid, ready, conflict], good, [agreed]],
     ["when nothing has another reason: none", [valid, ready, conflict], [valid, ready, conflict], []],
   ])("%s", (_, before, applied, news) => {
     expect(newsIn(applied, before)).toEqual(news);

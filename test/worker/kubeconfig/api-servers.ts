@@ -15,7 +15,7 @@ import {
   type Server as TcpServer,
 } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { makeAuthority, makeClient, makeServer, type PemPair } from "../../hosts/client-certificates.ts";
+import { makeAuthority, makeClient, makeServer } from "../../hosts/client-certificates.ts";
 
 /** What an API server got. */
 export interface SeenRequest {
@@ -37,30 +37,15 @@ export interface SeenRequest {
 /** The header in which a proxy names itself to a server in clear. */
 const THROUGH = "x-through";
 
-/** Two API servers over TLS and one in clear, all of which take any request, and proxies in front of them. */
-export interface ApiServers {
-  readonly one: string;
-  readonly two: string;
-  readonly plain: string;
-  readonly httpProxy: string;
-  readonly httpsProxy: string;
-  readonly socksProxy: string;
-  /** Of server and HTTPS proxy, in PEM. */
-  readonly authority: string;
-  readonly client: PemPair;
-  readonly seen: SeenRequest[];
-  /** The status of answers to requests with this authorization. */
-  readonly reject: Map<string | undefined, number>;
-  /** Forgets what was seen and is rejected. */
-  reset(): void;
-  close(): Promise<void>;
-}
+export type ApiServers = Awaited<ReturnType<typeof startApiServers>>;
 
-export async function startApiServers(): Promise<ApiServers> {
+/** Two API servers over TLS and one in clear, all of which take any request, and proxies in front of them. */
+export async function startApiServers() {
   const authority = await makeAuthority("api");
   const pair = await makeServer(authority, ["localhost", "api.test"], ["127.0.0.1"]);
   const client = await makeClient(await makeAuthority("clients"), "worker");
   const seen: SeenRequest[] = [];
+  /** The status of answers to requests with this authorization. */
   const reject = new Map<string | undefined, number>();
   /** Proxies by the local port of their connections. */
   const through = new Map<number, string>();
@@ -106,10 +91,12 @@ export async function startApiServers(): Promise<ApiServers> {
     httpProxy: `http://127.0.0.1:${httpProxy}`,
     httpsProxy: `https://127.0.0.1:${httpsProxy}`,
     socksProxy: `socks5://127.0.0.1:${socksProxy}`,
+    /** Of server and HTTPS proxy, in PEM. */
     authority: authority.cert,
     client,
     seen,
     reject,
+    /** Forgets what was seen and is rejected. */
     reset: () => {
       seen.length = 0;
       reject.clear();
@@ -129,11 +116,9 @@ function describe(
   const socket = request.socket as Partial<TLSSocket> & IncomingMessage["socket"];
   const { servername } = socket;
   const certificate = socket.getPeerCertificate?.().subject?.CN as string | undefined;
-  const impersonate: string[] = [];
-  for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    const [name, value] = request.rawHeaders.slice(at, at + 2) as [string, string];
-    if (/^impersonate-/i.test(name)) impersonate.push(`${name.toLowerCase()}: ${value}`);
-  }
+  const impersonate = Object.entries(request.headersDistinct).flatMap(([name, values = []]) =>
+    name.startsWith("impersonate-") ? values.map((value) => `${name}: ${value}`) : [],
+  );
   const { authorization } = request.headers;
   const proxy = through.get(socket.remotePort!) ?? request.headers[THROUGH];
   return {

@@ -4,30 +4,26 @@ import { folderOfTest } from "../../folders.ts";
 import type { ApiServers } from "./api-servers.ts";
 import type { KubeconfigCase } from "./kubeconfig-cases.ts";
 
-/** A case as programs get it: a folder with its files, which is the home, too. */
-export interface CaseFolder {
-  readonly folder: string;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly flags: { readonly kubeconfig?: string; readonly context?: string };
-}
-
-/** Writes the files of a case; `api.crt` is the authority unless the case has one. */
+/** Writes a case into a folder, its home: beside an authority, and a client certificate with its key. */
 export function writeCase(
-  { files, KUBECONFIG, environment, flags = {} }: KubeconfigCase,
+  { files, KUBECONFIG, environment, flags = {}, inPod }: KubeconfigCase,
   servers: ApiServers,
-): CaseFolder {
+) {
   const folder = folderOfTest();
   const written = files(servers);
-  writeFiles(folder, { "api.crt": servers.authority, ...written });
-  const names = KUBECONFIG ?? ("k1.yaml" in written ? "k1.yaml" : undefined);
+  const { cert, key } = servers.client;
+  writeFiles(folder, { "api.crt": servers.authority, "me.crt": cert, "me.key": key });
+  writeFiles(folder, { ...(inPod === true && { token: "pod-token\n" }), ...written });
+  const names = KUBECONFIG ?? ["k1.yaml", "k2.yaml"].filter((name) => name in written).join(":");
   const inFolder = (name: string) => (name === "" ? "" : join(folder, name));
+  const variables: Readonly<Record<string, string>> = {
+    HOME: folder,
+    ...environment?.(servers),
+    ...(names !== "" && { KUBECONFIG: names.split(":").map(inFolder).join(delimiter) }),
+  };
   return {
     folder,
-    variables: {
-      HOME: folder,
-      ...environment?.(servers),
-      ...(names !== undefined && { KUBECONFIG: names.split(":").map(inFolder).join(delimiter) }),
-    },
+    variables,
     flags: { ...flags, ...(flags.kubeconfig !== undefined && { kubeconfig: inFolder(flags.kubeconfig) }) },
   };
 }

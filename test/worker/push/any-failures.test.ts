@@ -8,22 +8,14 @@ import { until } from "../../until.ts";
 import { GatewayDouble, type RequestError } from "../gateway-double.ts";
 import { KeptLogs } from "../logs.ts";
 
-let gateway: GatewayDouble;
-beforeAll(async () => {
-  gateway = await new GatewayDouble().start();
-});
+const gateway = new GatewayDouble();
+beforeAll(async () => void (await gateway.start()));
 afterAll(() => gateway.stop());
 
-const options = {
-  clusterId: "east",
-  clusterZone: { name: "cluster.local", pods: "verified" },
-} as const;
-
+const clusterZone = { name: "cluster.local", pods: "verified" } as const;
 const PLACES = ["x/a", "x/b", "x/c", "y/a", "y/b", "y/c"];
 
-/**
- * What the gateway does with the next request; "forget" makes it lose the cluster, so that it answers 409.
- */
+/** What the gateway does with the next request; "forget" makes it lose the cluster: 409. */
 const outcome = fc.constantFrom<RequestError | "forget" | "take">(
   "take",
   "take",
@@ -55,12 +47,10 @@ test("the gateway ends with the worker's state, after any changes, acknowledgeme
           if (next === "forget") gateway.held.clear();
           return next === "take" || next === "forget" ? undefined : next;
         };
-        const assembler = new SnapshotAssembler(options);
-        for (const name of ["x", "y"]) assembler.upsert(namespace(name));
-        for (const name of PLACES) {
-          assembler.upsert(service(name));
-          assembler.upsert(serviceExport(name));
-        }
+        const assembler = new SnapshotAssembler({ clusterId: "east", clusterZone });
+        const spaces = ["x", "y"].map((name) => namespace(name));
+        const exported = PLACES.flatMap((name) => [service(name), serviceExport(name)]);
+        for (const object of [...spaces, ...exported]) assembler.upsert(object);
         const soon = { first: 1, most: 2 };
         const client = new PushClient({
           gateway: gateway.url,

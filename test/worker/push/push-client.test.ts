@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ExtractedState } from "../../../src/extract/extracted-state.ts";
 import type { Degradation } from "../../../src/snapshot/report.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { requestLimit } from "../../../src/worker/gateway-requests.ts";
+import { requestLimit, silenceLimit } from "../../../src/worker/gateway-requests.ts";
 import { PushClient, type PushClientOptions } from "../../../src/worker/push-client.ts";
 import { stopClock } from "../../hosts/server/stopped-clock.ts";
 import { exporting } from "../../merge/fixtures.ts";
@@ -59,18 +59,16 @@ function start(more: Partial<PushClientOptions> = {}) {
   };
 }
 
-test.each([
-  ["http://localhost:8443", false],
-  ["http://127.9.9.9", false],
-  ["http://[::1]:8443", false],
-  ["https://doh.example", false],
-  ["http://doh.example", true],
-  ["http://localhost.evil.example", true],
-  ["http://127.evil.example", true],
-  ["http://127.0.0.1.evil.example", true],
-])("warns of a token that is sent in clear to another machine: %s, %s", (url, isWarned) => {
-  open({ gateway: url });
-  expect(logs.lines.some((line) => line.includes("unencrypted"))).toBe(isWarned);
+test("warns of a token that is sent in clear to another machine", () => {
+  const warns = (url: string) => {
+    logs.lines.length = 0;
+    open({ gateway: url });
+    return logs.lines.some((line) => line.includes("unencrypted"));
+  };
+  for (const url of ["http://localhost:8443", "http://127.9.9.9", "http://[::1]:8443", "https://doh.example"])
+    expect(warns(url), url).toBe(false);
+  for (const host of ["doh.example", "localhost.evil.example", "127.evil.example", "127.0.0.1.evil.example"])
+    expect(warns(`http://${host}`), host).toBe(true);
 });
 
 const SHOP = {};
@@ -88,24 +86,6 @@ function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
   return exporting(clusterId, { headless: true, endpoints: { "*": { ports: [], members } } });
 }
 
-/**
- * Changes of a cluster, each of which a client is told of: some, or until the gateway has seen so many
- * requests.
- */
-function changing(client: ReturnType<typeof start>) {
-  let changes = 0;
-  const change = async (goesOn: (turn: number) => boolean = (turn) => turn < TURNS) => {
-    for (let turn = 0; goesOn(turn); turn++) {
-      client.offer(snapshot(++changes % 100));
-      await new Promise(setImmediate);
-    }
-  };
-  return { change, changeUntil: (requests: number) => change(() => gateway.seen.length < requests) };
-}
-
-/** In which a request that nothing holds back is at the gateway. */
-const TURNS = 200;
-
 /** Lets the client's time pass only by `whilePassing`. */
 const fakeTime = () => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
 const whilePassing = (check: () => void) =>
@@ -113,27 +93,34 @@ const whilePassing = (check: () => void) =>
     vi.advanceTimersByTime(1000);
     check();
   });
-const parameters = () => gateway.seen.map(({ method, path }) => `${method} ${path.split("?")[1]}`);
 const renewals = () => gateway.seen.filter(({ method }) => method === "POST");
 
 const holds = (wanted: ClusterSnapshot) =>
   until(() => expect(gateway.held.get(wanted.clusterId)?.snapshot).toEqual(wanted));
 
+async function push(client: ReturnType<typeof start>, wanted: ClusterSnapshot): Promise<void> {
+  client.offer(wanted);
+  await holds(wanted);
+}
+
+/** Lets the next requests fail. */
+function failWith(...errors: RequestError[]): void {
+  gateway.error = () => errors.shift();
+}
+
 /** A client that has pushed its first snapshot. */
 async function startHeld(more?: Partial<PushClientOptions>) {
   const client = start(more);
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
+  await push(client, snapshot(1));
   return client;
 }
 
-test("pushes the full snapshot first, compressed, then deltas in proportion to the change", async () => {
+test("pushes the full snapshot first, compressed, then deltas in proportion to the change, and all of another cluster id", async () => {
   const client = start({ gateway: `${gateway.url}/` });
-  client.offer(snapshot(100));
-  await holds(snapshot(100));
-  client.offer(snapshot(101));
-  await holds(snapshot(101));
-  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  await push(client, snapshot(100));
+  await push(client, snapshot(101));
+  await push(client, snapshot(1, "west"));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PUT snapshot"]);
   const [put, patch] = gateway.seen;
   expect(put!.path).toBe("/api/v1/clusters/east/snapshot?leaseSeconds=60");
   expect(put!.headers).toMatchObject({
@@ -157,49 +144,70 @@ test("a push may take as long as what it has before it is compressed, not after"
   expect(limits).not.toHaveBeenCalledWith(requestLimit(15, 100));
 });
 
-test("pushes endless changes no faster than the budget", async () => {
+const SHORT = { first: 40, most: 40 };
+const LONG = { first: 60_000, most: 60_000 };
+test.each<[string, Partial<PushClientOptions>, RequestError | undefined, burst: number, pause: number]>([
+  [
+    "pushes endless changes no faster than the budget",
+    { budget: { perSecond: 20, burst: 3 } },
+    undefined,
+    3,
+    50,
+  ],
+  [
+    "pauses by the short backoff between different snapshots that are all rejected",
+    { slowBackoff: LONG, backoff: SHORT },
+    { status: 422 },
+    1,
+    40,
+  ],
+])("%s", async (_, options, error, burst, pause) => {
+  gateway.error = () => error;
   const pass = stopClock();
-  const client = start({ budget: { perSecond: 20, burst: 3 } });
-  const { change, changeUntil } = changing(client);
-  await changeUntil(3);
-  for (let requests = 4; requests <= 6; requests++) {
+  const client = start(options);
+  let changes = 0;
+  /** Changes the snapshot some times, in which a request that nothing holds back is at the gateway. */
+  const change = async (goesOn: (turn: number) => boolean = (turn) => turn < 200) => {
+    for (let turn = 0; goesOn(turn); turn++) {
+      client.offer(snapshot(++changes % 100));
+      await new Promise(setImmediate);
+    }
+  };
+  const changeUntil = (requests: number) => change(() => gateway.seen.length < requests);
+  await changeUntil(burst);
+  for (let requests = burst + 1; requests <= burst + 3; requests++) {
     await change();
     expect(gateway.seen).toHaveLength(requests - 1);
-    pass(50);
+    pass(pause);
     await changeUntil(requests);
   }
 });
+
 test("names the newest generation that the gateway named with what replaces any, so that it replaces none that is newer", async () => {
-  const client = await startHeld({ backoff: { first: 60_000, most: 60_000 } });
+  const client = await startHeld({ backoff: LONG });
+  const hold = (generation: number) => gateway.held.set("east", { generation, snapshot: snapshot(1) });
+  // A gateway that is behind names an older one, which is not forgotten for that.
+  hold(0);
+  await push(client, snapshot(2));
   // Another request of this cluster came to the gateway since, and one more before the full snapshot.
-  gateway.held.set("east", { generation: 7, snapshot: snapshot(1) });
+  hold(7);
   gateway.error = ({ method }) => {
     if (method !== "PUT") return undefined;
     gateway.error = () => undefined;
-    gateway.held.set("east", { generation: 8, snapshot: snapshot(1) });
+    hold(8);
     return undefined;
   };
-  client.offer(snapshot(2));
-  await holds(snapshot(2));
-  expect(parameters()).toEqual([
+  await push(client, snapshot(3));
+  expect(gateway.seen.map(({ method, path }) => `${method} ${path.split("?")[1]}`)).toEqual([
     "PUT leaseSeconds=60",
     "PATCH baseGeneration=1&leaseSeconds=60",
+    "PUT leaseSeconds=60&after=1",
+    "PATCH baseGeneration=2&leaseSeconds=60",
     "PUT leaseSeconds=60&after=7",
     "PUT leaseSeconds=60&after=8",
   ]);
 });
 
-test("does not forget the newest generation where a gateway names an older one, as one that is behind does", async () => {
-  const client = await startHeld({ backoff: { first: 60_000, most: 60_000 } });
-  gateway.held.set("east", { generation: 0, snapshot: snapshot(0) });
-  client.offer(snapshot(2));
-  await holds(snapshot(2));
-  expect(parameters()).toEqual([
-    "PUT leaseSeconds=60",
-    "PATCH baseGeneration=1&leaseSeconds=60",
-    "PUT leaseSeconds=60&after=1",
-  ]);
-});
 test("renews the lease without changes, and sends the full snapshot if the renewal gets 409", async () => {
   fakeTime();
   await startHeld();
@@ -211,23 +219,17 @@ test("renews the lease without changes, and sends the full snapshot if the renew
 
 test("lets the lease expire while the source cannot confirm the state", async () => {
   let current = false;
-  let asked = 0;
   fakeTime();
-  const client = start({
-    isCurrent: () => {
-      asked++;
-      return current;
-    },
-  });
-  client.offer(snapshot(1));
-  await holds(snapshot(1));
-  client.offer(snapshot(2));
-  await holds(snapshot(2));
-  await whilePassing(() => expect(asked).toBeGreaterThan(1));
+  const isCurrent = vi.fn(() => current);
+  const client = start({ isCurrent });
+  await push(client, snapshot(1));
+  await push(client, snapshot(2));
+  await whilePassing(() => expect(isCurrent.mock.calls.length).toBeGreaterThan(1));
   expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
   current = true;
   await whilePassing(() => expect(renewals()).not.toEqual([]));
 });
+
 test.each([
   [401, "--token-file"],
   [403, "--cluster-id"],
@@ -242,16 +244,6 @@ test.each([
   await holds(snapshot(1));
   expect(logs.lines[0]).toMatch(new RegExp(`^error: .*${status} WHY: as asked; next step: .*${step}`));
   expect(logs.lines.join()).not.toContain("secret-1");
-});
-
-test("sends another snapshot at once after 422", async () => {
-  gateway.error = ({ bytes }) => (bytes < 600 ? { status: 422 } : undefined);
-  const client = start({ slowBackoff: { first: 60_000, most: 60_000 } });
-  client.offer(snapshot(1));
-  await until(() => expect(gateway.seen.length).toBe(1));
-  await until(() => expect(logs.lines.length).toBe(1));
-  client.offer(snapshot(50));
-  await holds(snapshot(50));
 });
 
 test("renews the lease of the last good state while the gateway rejects a newer one, which is tried again no sooner", async () => {
@@ -269,23 +261,23 @@ test("renews the lease of the last good state while the gateway rejects a newer 
   await whilePassing(() => expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(3)));
 });
 
-/** Lets a third of the lease pass, after as many requests and, of these, as many failures. */
-function passingThirds(client: ReturnType<typeof start>, leaseSeconds = 60) {
+/** A client that has pushed, and what lets a third of the lease pass: after so many requests and failures. */
+async function startThirds() {
+  const client = await startHeld();
   const pass = stopClock();
-  return async (requests: number, failures: number) => {
+  const passThird = async (requests: number, failures: number) => {
     await until(() => expect(gateway.seen).toHaveLength(requests));
-    await until(() => expect(failuresLogged()).toHaveLength(failures));
-    pass((leaseSeconds * 1000) / 3);
+    await until(() => expect(logs.lines.filter((line) => line.includes("as asked"))).toHaveLength(failures));
+    pass(20_000);
     client.changed();
   };
+  return { client, passThird };
 }
-const failuresLogged = () => logs.lines.filter((line) => line.includes("as asked"));
 
 test.each([400, 403, 408, 413, 422, 429, 500, 503])(
   "renews the lease while the gateway or a proxy answers a delta with %i, and pushes that again",
   async (status) => {
-    const client = await startHeld();
-    const passThird = passingThirds(client);
+    const { client, passThird } = await startThirds();
     gateway.error = ({ method }) => (method === "PATCH" && renewals().length === 0 ? { status } : undefined);
     client.offer(snapshot(2));
     await passThird(2, 1);
@@ -295,10 +287,8 @@ test.each([400, 403, 408, 413, 422, 429, 500, 503])(
 );
 
 test("pushes after a renewal that failed, since a delta renews the lease, too", async () => {
-  const client = await startHeld();
-  const passThird = passingThirds(client);
-  const failing: RequestError[] = [{ status: 503 }, { status: 403 }];
-  gateway.error = () => failing.shift();
+  const { client, passThird } = await startThirds();
+  failWith({ status: 503 }, { status: 403 });
   client.offer(snapshot(2));
   await passThird(2, 1);
   await passThird(3, 2);
@@ -309,10 +299,8 @@ test("pushes after a renewal that failed, since a delta renews the lease, too", 
 test.each(["PATCH", "POST"])(
   "renews the lease in time after a %s that the gateway wants only after five minutes",
   async (refused) => {
-    const client = await startHeld();
-    const passThird = passingThirds(client);
-    const failing: RequestError[] = [{ status: 503, headers: { "retry-after": "300" } }];
-    gateway.error = () => failing.shift();
+    const { client, passThird } = await startThirds();
+    failWith({ status: 503, headers: { "retry-after": "300" } });
     if (refused === "PATCH") client.offer(snapshot(2));
     else await passThird(1, 0);
     await passThird(2, 1);
@@ -321,10 +309,8 @@ test.each(["PATCH", "POST"])(
 );
 
 test("a delta that failed, and whose changes were taken back, is no failure any more with the next renewals", async () => {
-  const client = await startHeld();
-  const passThird = passingThirds(client);
-  const failing: RequestError[] = [{ status: 503 }];
-  gateway.error = () => failing.shift();
+  const { client, passThird } = await startThirds();
+  failWith({ status: 503 });
   client.offer(snapshot(2));
   await until(() => expect(client.status().failure).toBe("TEST"));
   client.offer(snapshot(1));
@@ -345,12 +331,13 @@ describe("a worker that was started anew, and whose snapshot is rejected,", () =
 
   test("renews the lease of what the gateway still answers from, and replaces that as soon as it can", async () => {
     const client = restart("i");
-    const passThird = passingThirds(client);
-    await passThird(3, 1);
+    const pass = stopClock();
+    await until(() => expect(renewals()).toHaveLength(1));
+    pass(20_000);
+    client.changed();
     await until(() => expect(renewals()).toHaveLength(2));
     gateway.error = () => undefined;
-    client.offer(snapshot(3));
-    await holds(snapshot(3));
+    await push(client, snapshot(3));
     expect(gateway.verbs).toEqual(["PUT snapshot", "GET east", "POST lease", "POST lease", "PUT snapshot"]);
     expect(renewals().map(({ body }) => body)).toEqual([{ generation: 7 }, { generation: 7 }]);
     expect(gateway.seen.at(-1)!.path).toContain("after=7");
@@ -368,21 +355,6 @@ describe("a worker that was started anew, and whose snapshot is rejected,", () =
   });
 });
 
-test("pauses by the short backoff between different snapshots that are all rejected", async () => {
-  gateway.error = () => ({ status: 422 });
-  const pass = stopClock();
-  const pause = 40;
-  const slowBackoff = { first: 60_000, most: 60_000 };
-  const client = start({ slowBackoff, backoff: { first: pause, most: pause } });
-  const { change, changeUntil } = changing(client);
-  for (let rejected = 1; rejected <= 5; rejected++) {
-    await changeUntil(rejected);
-    await change();
-    expect(gateway.seen).toHaveLength(rejected);
-    pass(pause);
-  }
-});
-
 test("reads the token again for each request", async () => {
   let token = "old";
   gateway.error = ({ headers }) => (headers.authorization === "Bearer new" ? undefined : { status: 401 });
@@ -390,12 +362,6 @@ test("reads the token again for each request", async () => {
   await until(() => expect(gateway.seen.length).toBeGreaterThan(0));
   token = "new";
   await holds(snapshot(1));
-});
-
-test("sends a full snapshot for another cluster id", async () => {
-  const client = await startHeld();
-  client.offer(snapshot(1, "west"));
-  await holds(snapshot(1, "west"));
 });
 
 test("deliver retries transient failures, gives up with the reason, and fails at once for others", async () => {
@@ -414,55 +380,54 @@ test("deliver retries transient failures, gives up with the reason, and fails at
   await client.close();
 });
 
-test("a 200 without an acknowledgement is an error", async () => {
+test("deliver takes no 200 without an acknowledgement, and sends no invalid token", async () => {
+  const codeOf = async (token: string) => {
+    const client = open({ token });
+    const { code } = await client.deliver(snapshot(1), signal).then(
+      () => ({ code: undefined }),
+      (error: { code: string }) => error,
+    );
+    await client.close();
+    return code;
+  };
+  for (const token of ["", "two words", "line\nbreak"]) expect(await codeOf(token)).toBe("TOKEN_MALFORMED");
+  expect(gateway.seen).toEqual([]);
   gateway.error = () => ({ status: 200 });
-  const client = open();
-  await expect(client.deliver(snapshot(1), signal)).rejects.toMatchObject({
-    code: "NO_ACKNOWLEDGEMENT",
-  });
-  await client.close();
+  expect(await codeOf("secret-1")).toBe("NO_ACKNOWLEDGEMENT");
 });
 
-test.each(["", "two words", "line\nbreak"])(
-  "the invalid token %j is an error before any request",
-  async (token) => {
-    const client = open({ token });
-    await expect(client.deliver(snapshot(1), signal)).rejects.toMatchObject({ code: "TOKEN_MALFORMED" });
-    expect(gateway.seen).toEqual([]);
-    await client.close();
-  },
-);
-
-test("reports what is wrong with the worker at once, with renewals and with pushes, and its end", async () => {
+test("reports what is wrong with the worker at once, with renewals and with pushes, until the gateway has taken it, and its end", async () => {
   let degraded: Degradation[] = [];
   const client = await startHeld({ report: () => (degraded.length > 0 ? { degraded } : {}) });
-  degraded = [{ reason: "API_UNREACHABLE", seconds: 5 }];
-  client.changed();
+  const become = (...reasons: Degradation[]) => {
+    degraded = reasons;
+    client.changed();
+  };
+  become({ reason: "API_UNREACHABLE", seconds: 5 });
   await until(() => expect(gateway.verbs).toEqual(["PUT snapshot", "POST lease"]));
   // Time that passes is no news.
-  degraded = [{ reason: "API_UNREACHABLE", seconds: 6 }];
-  client.changed();
-  client.offer(snapshot(2));
-  await holds(snapshot(2));
-  degraded = [];
-  client.changed();
+  become({ reason: "API_UNREACHABLE", seconds: 6 });
+  await push(client, snapshot(2));
+  become();
   await until(() => expect(gateway.verbs).toHaveLength(4));
+  failWith({ status: 503 }, "drop", { status: 409 });
+  become({ reason: "RBAC_FORBIDDEN", seconds: 5, subject: "services" });
+  await until(() => expect(gateway.verbs).toHaveLength(8));
+  const unreachable = (seconds: number) => [{ reason: "API_UNREACHABLE", seconds }];
   expect(gateway.seen.map((request) => [request.method, request.degraded])).toEqual([
     ["PUT", undefined],
-    ["POST", [{ reason: "API_UNREACHABLE", seconds: 5 }]],
-    ["PATCH", [{ reason: "API_UNREACHABLE", seconds: 6 }]],
+    ["POST", unreachable(5)],
+    ["PATCH", unreachable(6)],
     ["POST", undefined],
+    ...["POST", "POST", "POST", "PUT"].map((method) => [method, degraded]),
   ]);
 });
 
-test("a report that a gateway did not take is sent again; a full snapshot has it, too", async () => {
-  const report = [{ reason: "RBAC_FORBIDDEN", seconds: 5, subject: "services" }];
-  let degraded: Degradation[] = [];
-  const client = await startHeld({ report: () => (degraded.length > 0 ? { degraded } : {}) });
-  const failing: RequestError[] = [{ status: 503 }, "drop", { status: 409 }];
-  gateway.error = () => failing.shift();
-  degraded = report;
-  client.changed();
-  await until(() => expect(gateway.seen.at(-1)).toMatchObject({ method: "PUT", degraded: report }));
-  expect(gateway.verbs).toEqual(["PUT snapshot", "POST lease", "POST lease", "POST lease", "PUT snapshot"]);
+test("a request counts as lost while the lease outlives it and a second attempt, and a stream before leases of its last line expire", () => {
+  expect(requestLimit(20, 100)).toBe(6_666);
+  expect(requestLimit(60, 10_000_000)).toBe(60_000);
+  for (const lease of [15, 30, 60, 120]) {
+    expect((lease * 1000) / 3 + 2 * requestLimit(lease, 100)).toBeLessThanOrEqual(lease * 1000);
+    expect(silenceLimit(lease)).toBeLessThan((lease * 1000 * 2) / 3);
+  }
 });

@@ -3,7 +3,7 @@ import { surveyOf } from "../../../src/gateway/survey.ts";
 import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
 import type { ZoneOptions } from "../../../src/zone/zone-plan.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
-import { endpoints, exported, port, snapshot } from "../../merge/fixtures.ts";
+import { endpoints, exported, importing, port, snapshot } from "../../merge/fixtures.ts";
 import { worldOf } from "../../names/world-of.ts";
 
 const findingsOf = (world: readonly ClusterSnapshot[], options: Partial<ZoneOptions> = {}) =>
@@ -15,26 +15,24 @@ const headless = (address: string, hostname?: string) => ({
 });
 
 describe("a finding of a clusterset service names the object and says what is left out", () => {
+  const noRecord = (port: string, why: string) => `port ${port} ${why}: it gets no SRV record`;
+
   it.each([
+    ["InvalidPortNumber", { ports: [port("zero", 0)] }, noRecord('"zero" (TCP 0)', "is outside 1 to 65535")],
     [
       "InvalidPortNumber",
-      { ports: [port("zero", 0)] },
-      'port "zero" (TCP 0) is outside 1 to 65535: it gets no SRV record',
-    ],
-    [
-      "InvalidPortNumber",
-      { ports: [port("much", 65_536, "")] },
-      'port "much" (TCP 65536) is outside 1 to 65535: it gets no SRV record',
+      { ports: [port("", 65_536, "")] },
+      noRecord('"" (TCP 65536)', "is outside 1 to 65535"),
     ],
     [
       "InvalidPortName",
       { ports: [port("sp ace", 80, "UDP")] },
-      'port "sp ace" (UDP 80) has a name that cannot be a DNS label: it gets no SRV record',
+      noRecord('"sp ace" (UDP 80)', "has a name that cannot be a DNS label"),
     ],
     [
       "InvalidProtocol",
       { ports: [port("quic", 80, "QUIC")] },
-      'port "quic" (QUIC 80) has a protocol that is not TCP, UDP or SCTP: it gets no SRV record',
+      noRecord('"quic" (QUIC 80)', "has a protocol that is not TCP, UDP or SCTP"),
     ],
     ["InvalidAddress", headless("10.0.0.999"), '"10.0.0.999" is not a usable address: it is left out'],
     [
@@ -42,23 +40,24 @@ describe("a finding of a clusterset service names the object and says what is le
       headless("10.0.0.1", "a.b"),
       'the hostname "a.b" cannot be a DNS label: the name uses the address instead',
     ],
-  ])("%s", (reason, parts, message) => {
-    const world = snapshot("east", { exports: { "shop/odd": exported(parts) } });
+    ["InvalidName", {}, "shop/Odd cannot be labels of a DNS name: the service is not served", "Odd"],
+  ])("%s", (reason, parts, message, name = "odd") => {
+    const world = snapshot("east", { exports: { [`shop/${name}`]: exported(parts) } });
     expect(findingsOf([world])).toEqual([
-      { clusterId: "east", reason, kind: "Service", namespace: "shop", name: "odd", message },
+      { clusterId: "east", reason, kind: "Service", namespace: "shop", name, message },
     ]);
   });
 
-  it("InvalidName, for a name in upper case too", () => {
-    const world = snapshot("east", { exports: { "shop/Odd": exported() } });
-    expect(findingsOf([world])).toEqual([
+  it.each(["a.b.c", "a..b", "-a"])("InvalidSourceCluster: %j", (source) => {
+    const world = importing("hub", {
+      type: "Headless",
+      endpoints: { [source]: endpoints({ address: "10.0.0.1" }) },
+    });
+    expect(findingsOf([world])).toMatchObject([
       {
-        clusterId: "east",
-        reason: "InvalidName",
-        kind: "Service",
-        namespace: "shop",
-        name: "Odd",
-        message: "shop/Odd cannot be labels of a DNS name: the service is not served",
+        clusterId: "hub",
+        reason: "InvalidSourceCluster",
+        message: expect.stringContaining(`${JSON.stringify(source)} is not a cluster id`),
       },
     ]);
   });
@@ -128,77 +127,70 @@ describe("a finding in a cluster's own zone", () => {
       message,
     ]);
 
-  it.each([
+  const noHost = (target: string) =>
+    `the external name ${JSON.stringify(target)} is not a host name: the CNAME record is not served`;
+  const itself = "the external name is that of the Service itself: the CNAME record is not served";
+
+  it.each<[string, LocalService, string, string]>([
     [
-      { "gone/web": local() },
-      "east Service gone/web",
+      "gone/web",
+      local(),
       "NoNamespace",
       "namespace gone does not exist in the cluster: the service is not served",
     ],
     [
-      { "shop/Web": local() },
-      "east Service shop/Web",
+      "shop/Web",
+      local(),
       "InvalidName",
       "shop/Web cannot be labels of a DNS name: the service is not served",
     ],
     [
-      { "shop/web": alias("x.example", { ownedName: "a..b" }) },
-      "east Service shop/web",
+      "shop/web",
+      alias("x.example", { ownedName: "a_b" }),
       "InvalidName",
-      '"a..b" cannot be labels of a DNS name: the CNAME record is not served',
+      '"a_b" cannot be labels of a DNS name: the CNAME record is not served',
     ],
     [
-      { "shop/web": local({ clusterIPs: ["10.0.0.300"] }) },
-      "east Service shop/web",
+      "shop/web",
+      local({ clusterIPs: ["10.0.0.300"] }),
       "InvalidAddress",
       '"10.0.0.300" is not a usable address: it is left out',
     ],
     [
-      { "shop/web": alias(`${"x".repeat(64)}.example`) },
-      "east Service shop/web",
+      "shop/web",
+      local({ serviceType: "ExternalName" }),
       "InvalidExternalName",
-      expect.stringMatching(/^the external name is not a DNS name \(.+\): the CNAME record is not served$/),
+      "the external name is not a DNS name (the name is empty; write the root as a dot): the CNAME record is not served",
     ],
     ...["https://example.com", "*.example.com", "a\\032b.example", "-a.example", "."].map(
-      (target): [object, string, string, string] => [
-        { "shop/web": alias(target) },
-        "east Service shop/web",
+      (target): [string, LocalService, string, string] => [
+        "shop/web",
+        alias(target),
         "InvalidExternalName",
-        `the external name ${JSON.stringify(target)} is not a host name: the CNAME record is not served`,
+        noHost(target),
       ],
     ),
-    ...[alias("Web.shop.svc.cluster.local."), alias("a.b.shop.svc.cluster.local", { ownedName: "a.B" })].map(
-      (itself): [object, string, string, string] => [
-        { "shop/web": itself },
-        "east Service shop/web",
-        "InvalidExternalName",
-        "the external name is that of the Service itself: the CNAME record is not served",
-      ],
-    ),
+    ["shop/web", alias("Web.shop.svc.cluster.local."), "InvalidExternalName", itself],
+    ["shop/web", alias("a.b.shop.svc.cluster.local", { ownedName: "a.B" }), "InvalidExternalName", itself],
     [
-      {
-        "shop/old": alias("old.example", { ownedName: "a.b" }),
-        "shop/young": alias("young.example", { createdAt: "2026-02-01T00:00:00Z", ownedName: "A.b" }),
-      },
-      "east Service shop/young",
+      "shop/again",
+      alias("young.example", { createdAt: "2026-02-01T00:00:00Z", ownedName: "A.old" }),
       "NameClash",
-      "a.b.shop.svc (below the zone) belongs to an older object: this object is not served there",
+      "a.old.shop.svc (below the zone) belongs to an older object: this object is not served there",
     ],
-  ])("%j", (services, object, reason, message) => {
-    expect(shown(services as Record<string, LocalService>)).toEqual([[object, reason, message]]);
+  ])("%s %j", (key, service, reason, message) => {
+    const old = alias("old.example", { ownedName: "a.old" });
+    expect(shown({ "shop/old": old, [key]: service })).toEqual([[`east Service ${key}`, reason, message]]);
   });
 
-  it("an external name with underscores, or that is only below the Service's name, has none", () => {
+  it("none for underscores (RFC 8552), nor for an external name that is only below the Service's name", () => {
     expect(
       shown({
         "shop/web": alias("under_score.example"),
+        "shop/sip": alias("x.example", { ownedName: "_sip._tcp.a" }),
         "shop/up": alias("web.up.shop.svc.cluster.local"),
       }),
     ).toEqual([]);
-  });
-
-  it("an alias may own a name with underscores (RFC 8552)", () => {
-    expect(shown({ "shop/web": alias("x.example", { ownedName: "_sip._tcp.a" }) })).toEqual([]);
   });
 
   it.each([

@@ -4,6 +4,7 @@ import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
 import { endpoints, exported, exporting, imported, port, snapshot } from "../../merge/fixtures.ts";
 import { worldOf } from "../../names/world-of.ts";
+import { ask as askWorld, compileWorld } from "../../resolve/ask.ts";
 import { recordsOf } from "./records-of.ts";
 
 /** In text, without the dot at the end: 255 bytes on the wire (RFC 1035 section 2.3.4). */
@@ -110,5 +111,33 @@ describe("a PTR record exists where its target fits the canonical zone", () => {
       .filter((line) => line.includes(" PTR "))
       .map((line) => line.replace(`.${canonical}.`, ""));
     expect(shown).toEqual(expected);
+  });
+});
+
+describe("an SRV target of 254 characters in one of two zones (RFC 1035 section 2.3.4)", () => {
+  const [host, longHost] = ["l".repeat(40), "l".repeat(41)];
+  const service = "web.shop.svc";
+  const zone = zoneFor(`${host}.east.${service}`, LONGEST);
+  const ask = (...hosts: string[]) => {
+    const pods = hosts.map((hostname, index) => ({ address: `10.1.0.${index + 1}`, hostname }));
+    const world = [exporting("east", { headless: true, endpoints: endpoints(...pods) })];
+    return askWorld(
+      compileWorld(world, { zones: ["short.test", zone] }),
+      `_http._tcp.${service}.${zone}`,
+      "SRV",
+    );
+  };
+
+  it("is left out, and one of 253 characters is not", () => {
+    const { answer, rcode } = ask(host!, longHost!);
+    expect({ rcode, targets: answer.map((record) => record.split(" ").at(-1)) }).toEqual({
+      rcode: "NOERROR",
+      targets: [`${host}.east.${service}.${zone}`],
+    });
+  });
+
+  it("that is the only one leaves NODATA with the SOA (RFC 2308 section 2.2)", () => {
+    const none = { rcode: "NOERROR", answer: [], truncated: false };
+    expect(ask(longHost!)).toMatchObject({ ...none, authority: [expect.stringContaining(" SOA ")] });
   });
 });

@@ -3,10 +3,7 @@ import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import type { ZoneOptions } from "../../../src/zone/zone-plan.ts";
 import { worldOf } from "../../names/world-of.ts";
 
-/**
- * The records of services in a zone and a view, sorted, as `<name> <type> <data>` with names below the zone;
- * without those of the zone itself.
- */
+/** The records of services in a zone and a view, sorted, as `<name> <type> <data>` below the zone. */
 export function recordsOf(
   snapshots: readonly ClusterSnapshot[],
   zone: string,

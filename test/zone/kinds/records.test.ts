@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { surveyOf } from "../../../src/gateway/survey.ts";
 import type { ClusterSnapshot, LocalService } from "../../../src/snapshot/schema.ts";
 import { alias, local } from "../../conformance/cases/cluster-local.ts";
-import { exported, exporting, imported, importing, port, snapshot } from "../../merge/fixtures.ts";
+import { day, exported, exporting, imported, importing, port, snapshot } from "../../merge/fixtures.ts";
 import { worldOf } from "../../names/world-of.ts";
-import { ask, compileWorld } from "../../resolve/ask.ts";
 import { recordsOf } from "./records-of.ts";
 
 const https = [port("https", 443)];
@@ -51,20 +50,21 @@ describe("all records of a service with ClusterSetIP (multicluster specification
     ],
     [
       "2.3.3: no PTR for the address of a load balancer, which has a reverse name of its own",
-      [exporting("east", { serviceType: "LoadBalancer", ports: https, loadBalancer: [{ ip: "192.0.2.1" }] })],
+      [
+        exporting("east", {
+          serviceType: "LoadBalancer",
+          ports: [port("HTTPS", 443, "tcp")],
+          loadBalancer: [{ ip: "192.0.2.1" }],
+        }),
+      ],
       undefined,
       [...PORT, "web.shop.svc A 192.0.2.1"],
     ],
   ])("%s", (_, snapshots, view, records) => {
     expect(recordsOf(snapshots, "clusterset.local", view)).toEqual(records.toSorted());
   });
-
-  it.each([["north"], [undefined]])("RFC 2308: the names exist in a view without address: %s", (view) => {
-    const world = compileWorld(both, {}, { view });
-    for (const name of ["web.shop.svc.clusterset.local", "_https._tcp.web.shop.svc.clusterset.local"])
-      expect(ask(world, name, "SRV")).toMatchObject({ rcode: "NOERROR", answer: [] });
-  });
 });
+
 describe("all records of a cluster's own zone (DNS-based service discovery 1.0.1)", () => {
   const own = (services: Record<string, LocalService>, parts: Partial<ClusterSnapshot> = {}) =>
     snapshot("east", { clusterZone: { name: "cluster.local", pods: "verified" }, services, ...parts });
@@ -123,30 +123,61 @@ describe("all records of a cluster's own zone (DNS-based service discovery 1.0.1
   );
 
   it("findings are those of the objects that have them, and only those", () => {
-    const cluster = own(
-      {
-        "shop/none": local(),
-        "shop/headless": local({ headless: true }),
-        "shop/no-target": local({ serviceType: "ExternalName" }),
-        "shop/inside": alias("x.example", { ownedName: "a_b" }),
-      },
-      { pods: { "shop/nothing": {}, "shop/fd00:8::1": {}, "shop/fd00:8:0::1": {} } },
-    );
-    const { findings } = surveyOf(worldOf([cluster]));
-    expect(findings.map(({ kind, name, reason, message }) => [kind, name, reason, message]).sort()).toEqual([
-      ["Pod", "nothing", "InvalidAddress", '"nothing" is not a usable address: it is left out'],
-      [
-        "Service",
-        "inside",
-        "InvalidName",
-        '"a_b" cannot be labels of a DNS name: the CNAME record is not served',
-      ],
-      [
-        "Service",
-        "no-target",
-        "InvalidExternalName",
-        "the external name is not a DNS name (the name is empty; write the root as a dot): the CNAME record is not served",
-      ],
+    const services = { "shop/none": local(), "shop/headless": local({ headless: true }) };
+    const pods = { "shop/nothing": {}, "shop/fd00:8::1": {}, "shop/fd00:8:0::1": {} };
+    const message = '"nothing" is not a usable address: it is left out';
+    expect(surveyOf(worldOf([own(services, { pods })])).findings).toMatchObject([
+      { kind: "Pod", name: "nothing", reason: "InvalidAddress", message },
+    ]);
+  });
+});
+
+const withIP = (key: string, since: number, ...ips: string[]) => ({
+  exports: { [key]: exported({ exportedAt: day(since) }) },
+  imports: { [key]: imported({ ips }) },
+});
+
+const pointers = (world: readonly ClusterSnapshot[], zone = "clusterset.local", view?: string) =>
+  recordsOf(world, zone, view).filter((line) => line.includes(" PTR "));
+const losses = (world: readonly ClusterSnapshot[]) =>
+  surveyOf(worldOf(world)).findings.map(
+    ({ clusterId, namespace, name, message }) => `${clusterId} ${namespace}/${name}: ${message}`,
+  );
+const lost = (claim: string, address: string, winner: string) => {
+  const [cluster, service] = winner.split(" ");
+  return `${claim}: other clusters had the reverse names first: ${address} is of ${service} in "${cluster}"`;
+};
+
+describe("of two services with one address the older one has the reverse name (multicluster specification 2.3.3, 2.4.3)", () => {
+  it("each address of a service since the oldest cluster that reports it, for all clusters that do", () => {
+    const world = [
+      snapshot("c", withIP("shop/b", 1, "10.200.0.1")),
+      snapshot("a", withIP("shop/b", 3, "10.200.0.1", "10.200.0.2")),
+      snapshot("west", withIP("shop/a", 2, "10.200.0.1", "10.200.0.2")),
+    ];
+    expect(pointers(world)).toEqual([
+      "1.0.200.10.in-addr.arpa. PTR b.shop.svc",
+      "2.0.200.10.in-addr.arpa. PTR a.shop.svc",
+    ]);
+    expect(losses(world)).toEqual([
+      lost("a shop/b", "10.200.0.2", "west shop/a"),
+      lost("west shop/a", "10.200.0.1", "c shop/b"),
+    ]);
+  });
+
+  it("addresses of a cluster's own view are contested by no other cluster", () => {
+    const assigned = (key: string, ip: string) => ({
+      exports: { [key]: exported() },
+      imports: { [key]: imported({ managed: true, ips: [ip] }) },
+    });
+    const world = [
+      snapshot("east", assigned("shop/b", "10.200.0.1")),
+      snapshot("west", assigned("shop/a", "10.200.0.1")),
+    ];
+    expect(losses(world)).toEqual([]);
+    expect(["east", "west"].map((view) => pointers(world, undefined, view))).toEqual([
+      ["1.0.200.10.in-addr.arpa. PTR b.shop.svc"],
+      ["1.0.200.10.in-addr.arpa. PTR a.shop.svc"],
     ]);
   });
 });

@@ -42,53 +42,38 @@ describe("a configuration with a secret in the wrong place is rejected without p
   const credential = (more: object) => ({ push: { credentials: [{ clusterId: "east", ...more }] } });
   const upstream = (server: string) => ({ outsideZones: "forward", forward: { upstreams: [server] } });
   const oidc = { issuer: "https://issuer.example", subject: "x" };
+  const keys = (key: object) => credential({ oidc: { ...oidc, jwks: { keys: [key] } } });
   const wrong: [string, (secret: string) => object | string][] = [
     ["a token in the place of its hash", (secret) => credential({ tokenSha256: secret })],
     ["a token in a key that there is not", (secret) => credential({ token: secret })],
-    [
-      "a token beside another kind",
-      (secret) => credential({ tokenFile: "x", certificate: { san: secret }, oidc: secret }),
-    ],
-    [
-      "a private key among public ones",
-      (secret) => credential({ oidc: { ...oidc, jwks: { keys: [{ kty: "RSA", d: secret }] } } }),
-    ],
-    [
-      "a symmetric key",
-      (secret) => credential({ oidc: { ...oidc, jwks: { keys: [{ kty: "oct", k: secret }] } } }),
-    ],
+    ["a token beside another kind", (secret) => credential({ tokenFile: "x", oidc: secret })],
+    ["a private key among public ones", (secret) => keys({ kty: "RSA", d: secret })],
+    ["a symmetric key", (secret) => keys({ kty: "oct", k: secret })],
     [
       "a key URL with a password",
       (secret) => credential({ oidc: { ...oidc, jwksUri: `http://u:${secret}@issuer.example` } }),
     ],
-    [
-      "a transfer token in the place of its hash",
-      (secret) => ({ transfer: { credentials: [{ tokenSha256: secret }] } }),
-    ],
     ["an upstream with a password", (secret) => upstream(`https://user:${secret}@dns.example/dns-query`)],
-    [
-      "an upstream without TLS, with a path that is secret",
-      (secret) => upstream(`http://dns.example/${secret}`),
-    ],
+    ["an upstream without TLS, with a secret path", (secret) => upstream(`http://dns.example/${secret}`)],
     ["a public URL with a password", (secret) => ({ publicUrl: `https://user:${secret}@doh.example.org` })],
     [
       "a key file that is none",
       (secret) => ({ tls: { certificateFile: file("bad.crt", secret), keyFile: file("bad.key", secret) } }),
     ],
     ["a token file of two words", (secret) => credential({ tokenFile: file("two", `${secret} ${secret}`) })],
-    [
-      "keys of an issuer that are none",
-      (secret) =>
-        credential({
-          oidc: { ...oidc, jwksFile: file("bad.jwks", `{"keys": "${secret}`) },
-        }),
-    ],
-    ...["d", "p", "q", "dp", "dq", "qi", "k"].map((part): [string, (secret: string) => object] => [
-      `a key file with the private part ${part}`,
-      (secret) => {
-        const jwks = JSON.stringify({ keys: [{ kty: "RSA", n: "AQAB", e: "AQAB", [part]: secret }] });
-        return credential({ oidc: { ...oidc, jwksFile: file("private.jwks", jwks) } });
-      },
+    ...[
+      ["keys of an issuer that are none", (secret: string) => `{"keys": "${secret}`] as const,
+      ...["d", "k"].map(
+        (part) =>
+          [
+            `a key file with the private part ${part}`,
+            (secret: string) =>
+              JSON.stringify({ keys: [{ kty: "RSA", n: "AQAB", e: "AQAB", [part]: secret }] }),
+          ] as const,
+      ),
+    ].map(([title, jwks]): [string, (secret: string) => object] => [
+      title,
+      (secret) => credential({ oidc: { ...oidc, jwksFile: file("bad.jwks", jwks(secret)) } }),
     ]),
     ["a file that breaks off", (secret) => `push: {credentials: [{clusterId: east, tokenSha256: "${secret}`],
     ["a file that is not a mapping", (secret) => secret],

@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../harness/answers.ts";
-import { checkout } from "../../harness/cli.ts";
+import { checkout, cliPath } from "../../harness/cli.ts";
 import { gatewayClient } from "../../harness/gateway-client.ts";
 import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { type Certificate, certificateFor } from "../../servers/certificate.ts";
@@ -37,11 +37,29 @@ describe("a sync worker logs no secret at the level debug", () => {
     apiServer?.close();
   });
 
-  const run = async (title: string, args: string[], event: RegExp) => {
+  const mounted = () => {
+    mkdirSync(join(folder, "manifests"), { recursive: true });
+    return ["--manifests", join(folder, "manifests"), "--cluster-id", "east"];
+  };
+  const kubeconfig = () => {
+    const { port } = apiServer.address() as AddressInfo;
+    const token = canaries.make("token for the API server");
+    const access = { url: `https://127.0.0.1:${port}`, caPath: certificate.certPath, token };
+    return ["--kubeconfig", writeKubeconfig(folder, access), "--cluster-id", "east"];
+  };
+  const trusted = () => ["--gateway", gateway.url, "--ca-file", gateway.caFile];
+
+  test.each<[string, () => string[], RegExp]>([
+    ["with an unknown token", () => [...mounted(), ...trusted()], /UNKNOWN_TOKEN/],
+    ["with an unreachable gateway", () => [...mounted(), "--gateway", "https://127.0.0.1:1"], /ECONNREFUSED/],
+    ["that does not trust the gateway", () => [...mounted(), "--gateway", gateway.url], /certificate/i],
+    ["with an API server that rejects it", () => [...kubeconfig(), ...trusted()], /401|Unauthorized/],
+  ])("%s", async (title, args, event) => {
+    const token = ["--token-file", file("token", canaries.make(title))];
     const worker = new ServerProcess({
       name: "sync",
       command: process.execPath,
-      args: [join(checkout, "bin/clusterset-doh.js"), "sync", "--log-level", "debug", ...args],
+      args: [cliPath, "sync", "--log-level", "debug", ...args(), ...token],
       folder: temporaryFolder("sync"),
       ready: async () => true,
     });
@@ -49,55 +67,14 @@ describe("a sync worker logs no secret at the level debug", () => {
     await eventually(() => worker.log()).toMatch(event);
     await worker.stop();
     expect(canaries.foundIn(title, worker.log())).toEqual([]);
-  };
-  const manifests = () => {
-    mkdirSync(join(folder, "manifests"), { recursive: true });
-    return ["--manifests", join(folder, "manifests"), "--cluster-id", "east"];
-  };
-  const token = (name: string) => ["--token-file", file(name, canaries.make(name))];
-
-  test("with an unknown token", async () => {
-    const to = ["--gateway", gateway.url, "--ca-file", gateway.caFile];
-    await run("worker", [...manifests(), ...to, ...token("wrong token")], /UNKNOWN_TOKEN/);
-  });
-
-  test("with an unreachable gateway", async () => {
-    const to = ["--gateway", `https://127.0.0.1:${await freePort()}`];
-    await run("worker", [...manifests(), ...to, ...token("unused token")], /ECONNREFUSED/);
-  });
-
-  test("that does not trust the gateway", async () => {
-    await run(
-      "worker",
-      [...manifests(), "--gateway", gateway.url, ...token("token for a stranger")],
-      /certificate/i,
-    );
-  });
-
-  test("with an API server that rejects it", async () => {
-    const { port } = apiServer.address() as AddressInfo;
-    const kubeconfig = writeKubeconfig(folder, {
-      url: `https://127.0.0.1:${port}`,
-      caPath: certificate.certPath,
-      token: canaries.make("token for the API server"),
-    });
-    const to = ["--gateway", gateway.url, "--ca-file", gateway.caFile];
-    await run(
-      "worker",
-      ["--kubeconfig", kubeconfig, "--cluster-id", "east", ...to, ...token("token")],
-      /401|Unauthorized/,
-    );
   });
 });
 
 test("a secondary with an unreachable primary logs no secret", async () => {
   const deno = await ensureTool("deno");
   const port = await freePort();
-  const client = gatewayClient(
-    `http://127.0.0.1:${port}`,
-    () => "",
-    () => "",
-  );
+  const nothing = () => "";
+  const client = gatewayClient(`http://127.0.0.1:${port}`, nothing, nothing);
   const secondary = await ServerProcess.start({
     name: "secondary",
     command: deno,

@@ -1,9 +1,9 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { generateKeyPair, SignJWT } from "jose";
 import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeKey } from "../../../access/issuers.ts";
 import { pushed } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
 import { eventually } from "../../harness/answers.ts";
@@ -11,13 +11,11 @@ import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { queryBytes } from "../../servers/dns.ts";
 import { freePort } from "../../servers/ports.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
-import { filesOf } from "../paths/files.ts";
-import { METHODS, pathsWith, type Route, routesOf } from "../paths/routes.ts";
+import { METHODS, pathsOf } from "../paths.ts";
 import { Canaries } from "./canaries.ts";
 
-const QUERY = queryBytes({ name: "www.example.com", type: "A" }, 0).toString("base64url");
-const SHOP_QUERY = queryBytes({ name: "web.shop.svc.clusterset.local", type: "A" }, 0).toString("base64url");
-const MESSAGE = { accept: "application/dns-message" };
+const queryOf = (name: string) =>
+  `/dns-query?dns=${queryBytes({ name, type: "A" }, 0).toString("base64url")}`;
 
 describe("secrets of a gateway at the log level debug", () => {
   const canaries = new Canaries();
@@ -26,14 +24,14 @@ describe("secrets of a gateway at the log level debug", () => {
   let gateway: GatewayProcess;
   /** Its connections are kept: the gateway is asked thousands of times. */
   let kept: Agent;
-  let routes: Route[];
+  /** A token of an issuer that is not configured. */
+  let oidc: string;
   const file = (name: string, secret: string) => {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
     return join(folder, name);
   };
 
   beforeAll(async () => {
-    const keys = await generateKeyPair("ES256", { extractable: true });
     const upstream = `https://127.0.0.1:${await freePort()}`;
     gateway = await startGateway({
       clusters: ["east", "west"],
@@ -57,36 +55,19 @@ describe("secrets of a gateway at the log level debug", () => {
     for (const id of ["east", "west"]) canaries.add(`push token of ${id}`, gateway.tokenFor(id));
     const key = readFileSync(join(gateway.stateDir, "tls/self-signed.key"), "utf8");
     canaries.add("private key", key.split("\n")[1]!);
-    const claims = { iss: "https://issuer.example", aud: "clusterset-doh", sub: canaries.make("subject") };
-    const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: "ES256", kid: "x" })
-      .setExpirationTime("1h")
-      .sign(keys.privateKey);
-    canaries.add("token of an issuer", token.split(".")[2]!);
-    canaries.add("whole token of an issuer", token);
-    oidc = token;
-    routes = await routesOf(gateway, join(folder, "state"));
-    expect(
-      (
-        await ask(
-          "PUT",
-          "/api/v1/clusters/east/snapshot",
-          `Bearer ${gateway.tokenFor("east")}`,
-          shopSnapshot("east"),
-        )
-      ).status,
-    ).toBe(200);
+    oidc = await (await makeKey("x")).token({ sub: canaries.make("subject") });
+    canaries.add("token of an issuer", oidc.split(".")[2]!);
+    expect((await push("east")).status).toBe(200);
   });
   afterAll(async () => {
     await kept?.destroy();
     await gateway?.stop();
   });
-  let oidc: string;
 
   /** A request, whose answer is searched. */
   async function ask(method: string, path: string, authorization?: string, json?: object) {
     const headers = {
-      ...(path.includes("dns=") && MESSAGE),
+      ...(path.includes("dns=") && { accept: "application/dns-message" }),
       ...(authorization !== undefined && { authorization }),
     };
     const [, sent] = json === undefined ? [path, { method, headers }] : pushed(method, path, json, headers);
@@ -95,6 +76,10 @@ describe("secrets of a gateway at the log level debug", () => {
     leaks.push(...canaries.foundIn(`${method} ${path}: ${answer.status}`, reported));
     return answer;
   }
+
+  /** A push by east. */
+  const push = (about: string) =>
+    ask("PUT", "/api/v1/clusters/east/snapshot", `Bearer ${gateway.tokenFor("east")}`, shopSnapshot(about));
 
   test("are in no answer on any route, with any credential", async () => {
     const basic = (password: string) => `Basic ${Buffer.from(`user:${password}`).toString("base64")}`;
@@ -109,14 +94,11 @@ describe("secrets of a gateway at the log level debug", () => {
       canaries.make("no scheme"),
     ];
     for (const authorization of shown)
-      for (const path of pathsWith(routes, "east"))
-        for (const method of METHODS)
-          await ask(
-            method,
-            path,
-            authorization,
-            method === "PUT" || method === "POST" ? shopSnapshot("west") : undefined,
-          );
+      for (const path of await pathsOf(gateway, "east"))
+        for (const method of METHODS) {
+          const sends = method === "PUT" || method === "POST";
+          await ask(method, path, authorization, sends ? shopSnapshot("west") : undefined);
+        }
     expect(leaks).toEqual([]);
   });
 
@@ -137,7 +119,7 @@ describe("secrets of a gateway at the log level debug", () => {
   });
 
   test("are in no answer and no log if an upstream is unreachable", async () => {
-    const { status } = await ask("GET", `/dns-query?dns=${QUERY}`);
+    const { status } = await ask("GET", queryOf("www.example.com"));
     expect(status).toBe(200);
     await ask("GET", "/resolve?name=www.example.com");
     await ask("GET", "/?name=www.example.com");
@@ -149,16 +131,15 @@ describe("secrets of a gateway at the log level debug", () => {
     const own = `Bearer ${gateway.tokenFor("east")}`;
     const path = join(gateway.stateDir, "clusterset.db");
     renameSync(path, `${path}.moved`);
-    const failed = await ask("PUT", "/api/v1/clusters/east/snapshot", own, shopSnapshot("east", 5));
-    expect(failed.status).toBe(503);
+    expect((await push("east")).status).toBe(503);
     await eventually(() => gateway.process.log()).toContain("store-failed");
     renameSync(`${path}.moved`, path);
-    expect((await ask("PUT", "/api/v1/clusters/east/snapshot", own, shopSnapshot("east"))).status).toBe(200);
+    expect((await push("east")).status).toBe(200);
     const database = new DatabaseSync(path);
     database.exec("UPDATE entry SET text = 'damaged'");
     database.close();
     await gateway.restart();
-    await ask("GET", `/dns-query?dns=${SHOP_QUERY}`);
+    await ask("GET", queryOf("web.shop.svc.clusterset.local"));
     await eventually(() => gateway.process.log()).toContain("rows-damaged");
     await ask("GET", "/api/v1/clusters/east", own);
     await gateway.stop();
@@ -176,11 +157,11 @@ describe("secrets of a gateway at the log level debug", () => {
   });
 
   test("are in no file that other users can read, and no file has a push token", () => {
-    for (const entry of filesOf(gateway.stateDir)) {
-      const [name, , mode] = entry.split(" ") as [string, string, string];
+    for (const name of readdirSync(gateway.stateDir, { recursive: true, encoding: "utf8" })) {
+      const path = join(gateway.stateDir, name);
+      const mode = (statSync(path).mode & 0o777).toString(8);
       const isPublic = name === "tls/self-signed.crt";
       expect([name, mode]).toEqual([name, isPublic ? "644" : expect.stringMatching(/^[67]00$/)]);
-      const path = join(gateway.stateDir, name);
       if (name.endsWith(".key") || !statSync(path).isFile()) continue;
       expect(canaries.foundIn(name, readFileSync(path, "utf8"))).toEqual([]);
     }

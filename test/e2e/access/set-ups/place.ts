@@ -15,13 +15,9 @@ const PORT = 8443;
 const LOGIN = `https://login.example.org:${PORT}/realms/company`;
 const SPIFFE = "spiffe://example.org";
 
-/**
- * A folder in which the commands of docs/how-to/access-examples.md run as they stand: its names lead to
- * loopback addresses of this place alone.
- */
+/** A folder where commands of docs/how-to/access-examples.md run as they are; its names lead to loopback. */
 export class Place {
   readonly folder = temporaryFolder("set-up");
-  /** Where the gateway is. */
   readonly address: string;
   readonly #loginAddress: string;
   readonly #running: { stop(): Promise<unknown> }[] = [];
@@ -37,10 +33,7 @@ export class Place {
     return join(this.folder, name);
   }
 
-  /**
-   * Servers' certificates by `ca.crt`, clients' by `clients-ca.crt`, the login of the company, and
-   * `clusterset-doh` as a command.
-   */
+  /** Certificates of servers and clients, the login of the company, and `clusterset-doh` as a command. */
   async prepare(name: SetUpName): Promise<void> {
     const config = readFileSync(join(checkout, "examples/security", `${name}.yaml`), "utf8");
     // On a busy machine it would count as overloaded, and reject pages and JSON.
@@ -120,7 +113,6 @@ export class Place {
     return this.#gateway!.log();
   }
 
-  /** Starts a command that goes on. */
   async start(name: string, line: string, ready = async () => true): Promise<ServerProcess> {
     const started = await ServerProcess.start({
       name,

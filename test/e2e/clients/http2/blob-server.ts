@@ -1,7 +1,4 @@
-/**
- * Our HTTP/2 server in front of an application that reads and sends bodies of any length:
- * `node blob-server.ts FOLDER`. Prints its port, and ends with its input.
- */
+/** Our HTTP/2 server with bodies of any length: `node blob-server.ts FOLDER` prints its port. */
 import { createHash } from "node:crypto";
 import { startNodeServer } from "../../../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../../../src/hosts/node/tls.ts";

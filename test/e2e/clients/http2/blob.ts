@@ -22,7 +22,6 @@ export function blob(): ReadableStream<Uint8Array<ArrayBuffer>> {
   });
 }
 
-/** The whole body. */
 export async function wholeBlob(): Promise<Buffer> {
   return Buffer.from(await new Response(blob()).arrayBuffer());
 }

@@ -1,11 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { connect } from "node:http2";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { buffer } from "node:stream/consumers";
-import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "../../harness/cli.ts";
 import { temporaryFolder } from "../../servers/tools/folders.ts";
@@ -15,10 +11,8 @@ import { sha256, wholeBlob } from "./blob.ts";
 const at = (name: string) => join(import.meta.dirname, name);
 let server: ChildProcess;
 let url: string;
-let ca: string;
 let caFile: string;
 let file: string;
-let body: Buffer;
 let digest: string;
 
 beforeAll(async () => {
@@ -27,8 +21,7 @@ beforeAll(async () => {
   const [port] = await once(server.stdout!, "data");
   url = `https://localhost:${String(port).trim()}/`;
   caFile = join(folder, "tls", "self-signed.crt");
-  ca = readFileSync(caFile, "utf8");
-  body = await wholeBlob();
+  const body = await wholeBlob();
   digest = sha256(body);
   file = join(folder, "body");
   writeFileSync(file, body);
@@ -70,13 +63,6 @@ describe("20 MiB go each way under flow control:", () => {
     ]);
   });
 
-  test("Rust's hyper", async () => {
-    const hyperClient = await ensureTool("hyperClient");
-    const { port } = new URL(url);
-    expect(await printed(hyperClient, [caFile, port, file])).toEqual(["HTTP/2.0", digest]);
-    expect(sha256(readFileSync(`${file}.hyper`))).toBe(digest);
-  });
-
   test("Java's HttpClient", async () => {
     expect(await printed("java", [at("Blobs.java"), caFile, url, file])).toEqual(["HTTP_2", digest, digest]);
   });
@@ -86,32 +72,4 @@ describe("20 MiB go each way under flow control:", () => {
     const args = [`PYTHONPATH=${dnspython}`, "python3", at("blobs.py"), caFile, url, file];
     expect(await printed("env", args)).toEqual(["HTTP/2", digest, digest]);
   });
-
-  test("Node's http2", async () => {
-    const session = connect(url, { ca });
-    const get = session.request();
-    expect(sha256(await buffer(get))).toBe(digest);
-    const post = session.request({ ":method": "POST" });
-    // Its client holds what it has not sent yet against a bound of 10 MB for each connection.
-    void (async () => {
-      for (let start = 0; start < body.length; start += 65_536)
-        if (!post.write(body.subarray(start, start + 65_536))) await once(post, "drain");
-      post.end();
-    })();
-    expect((await buffer(post)).toString()).toBe(digest);
-    session.destroy();
-  });
-
-  test.each([true, false])("undici, HTTP/2: %s", async (allowH2) => {
-    const dispatcher = new Agent({ allowH2, connect: { ca } });
-    const got = await request(url, { dispatcher });
-    expect(sha256(Buffer.from(await got.body.arrayBuffer()))).toBe(digest);
-    const posted = await request(url, { dispatcher, method: "POST", body: Readable.from(parts(body)) });
-    expect(await posted.body.text()).toBe(digest);
-    await dispatcher.destroy();
-  });
 });
-
-async function* parts(bytes: Buffer) {
-  for (let start = 0; start < bytes.length; start += 65_536) yield bytes.subarray(start, start + 65_536);
-}

@@ -27,17 +27,7 @@ afterAll(() => world?.stop());
 const lookup = async (port: number, name: string, type: "A" | "AAAA" | "TXT" | "SRV") =>
   shorten(await queryUdp(port, { name, type, edns: true }));
 
-async function expectZone(port: number): Promise<void> {
-  expect(await lookup(port, NAME, "A")).toMatchObject({ rcode: "NOERROR", values: ["127.0.0.1"] });
-  expect(await lookup(port, NAME, "AAAA")).toMatchObject({ rcode: "NOERROR", values: [] });
-  expect((await lookup(port, `_http._tcp.${NAME}`, "SRV")).values).toEqual([`0 100 80 ${NAME}`]);
-  expect((await lookup(port, `nothing.shop.svc.${ALIAS}`, "A")).rcode).toBe("NXDOMAIN");
-}
-
-/**
- * Starts CoreDNS with a server block, on a loopback port of this test instead of port 53, and asks it for the
- * zone.
- */
+/** Starts CoreDNS with a server block, on a port of this test instead of 53, and asks it for the zone. */
 async function expectZoneBy(name: string, block: string): Promise<void> {
   const port = await freePort();
   const corefile = block.replace(`${ALIAS}:53 {`, `${ALIAS}:${port} {\n    bind 127.0.0.1`);
@@ -54,15 +44,20 @@ async function expectZoneBy(name: string, block: string): Promise<void> {
     ready: async () => (await lookup(port, `dns-version.${ALIAS}`, "TXT")).values.length > 0,
   });
   try {
-    await expectZone(port);
+    expect(await lookup(port, NAME, "A")).toMatchObject({ rcode: "NOERROR", values: ["127.0.0.1"] });
+    expect(await lookup(port, NAME, "AAAA")).toMatchObject({ rcode: "NOERROR", values: [] });
+    expect((await lookup(port, `_http._tcp.${NAME}`, "SRV")).values).toEqual([`0 100 80 ${NAME}`]);
+    expect((await lookup(port, `nothing.shop.svc.${ALIAS}`, "A")).rcode).toBe("NXDOMAIN");
   } finally {
     await coredns.stop();
   }
 }
 
 describe("resolvers that forward by DNS over HTTPS, with the files of /setup", () => {
-  test("CoreDNS with the server block", async () => {
+  test("CoreDNS with the server block, and with the ConfigMap's text", async () => {
     await expectZoneBy("coredns", await world.setupFile("coredns/Corefile"));
+    const { data } = parse(await world.setupFile("coredns-kubernetes/coredns-custom.yaml"));
+    await expectZoneBy("coredns-custom", data["clusterset-doh.server"]);
   });
 
   test("CoreDNS with the server block of a gateway with a self-signed certificate", async () => {
@@ -72,10 +67,5 @@ describe("resolvers that forward by DNS over HTTPS, with the files of /setup", (
     // CoreDNS looks for it where it was started.
     writeFileSync(join(folder, "certificate.crt"), await own.setupFile("certificate/certificate.crt"));
     await expectZoneBy("coredns-self-signed", block).finally(() => own.stop());
-  });
-
-  test("CoreDNS with the ConfigMap's text", async () => {
-    const { data } = parse(await world.setupFile("coredns-kubernetes/coredns-custom.yaml"));
-    await expectZoneBy("coredns-custom", data["clusterset-doh.server"]);
   });
 });

@@ -72,10 +72,7 @@ describe("the Worker in workerd forwards by fetch", () => {
   });
 });
 
-/**
- * Starts a CoreDNS over HTTPS that answers as a resolver of the whole Internet would, from files: `.` and the
- * zone example.com.
- */
+/** A CoreDNS over HTTPS that answers from files as a resolver of the Internet: `.` and example.com. */
 async function startResolver(): Promise<CoreDns> {
   const folder = temporaryFolder("zones");
   const root = join(folder, "root.zone");

@@ -15,23 +15,15 @@ import { removeFolder, temporaryFolder } from "../../servers/tools/folders.ts";
 import { ensureTool } from "../../servers/tools/tools.ts";
 import { DB, type ListeningGateway, WEB, ZONE } from "../listening-gateway.ts";
 
-/** Where the gateway of a test is. */
 interface Reached {
   readonly port: number;
   readonly caFile?: string;
 }
 
 /** A resolver that forwards the zone to the gateway, and answers on 127.0.0.1. */
-export interface Resolver {
-  readonly port: number;
-  log(): string;
-  stop(): Promise<void>;
-}
+export type Resolver = Pick<Awaited<ReturnType<typeof start>>, "port" | "stop">;
 
-/**
- * A resolver that forwards to the DNS over TLS of a gateway, or to its plain DNS.
- * @param text its settings, by default those of docs/how-to/plain-dns.md
- */
+/** Forwards to a gateway's DNS over TLS or plain DNS. @param text its settings, else those of plain-dns.md */
 export function startResolver(
   program: keyof typeof PROGRAMS,
   by: "dot" | "udp",
@@ -72,13 +64,10 @@ export async function startCoreDnsForwarder(
     .replace(/\}\n$/, "")
     .replace("    errors\n", "");
   const coredns = await startCoreDns([plugins.trimEnd()], { name: "coredns-forward" });
-  return { port: coredns.port, log: () => coredns.process.log(), stop: coredns.stop };
+  return { port: coredns.port, stop: coredns.stop };
 }
 
-/**
- * unbound with the `forward-zone` of docs/how-to/plain-dns.md, or another one. It drops private addresses and
- * validates, as many are set up to.
- */
+/** unbound with the documented `forward-zone` or another; it drops private addresses and validates. */
 export async function startUnbound(
   upstream: Reached,
   zone = documented("unbound", upstream.caFile === undefined ? 1 : 0, upstream),
@@ -111,10 +100,7 @@ export async function startUnbound(
   return start("unbound", program, ["-d", "-c", config], folder, port);
 }
 
-/**
- * dnsmasq with the lines of docs/how-to/plain-dns.md, or others. It drops private addresses, as many are set
- * up to; it speaks plain DNS only.
- */
+/** dnsmasq with the documented lines or others; it drops private addresses and speaks plain DNS only. */
 async function startDnsmasq(
   upstream: Reached,
   lines = documented("dnsmasq", 0, upstream),
@@ -140,14 +126,10 @@ async function startDnsmasq(
   return start("dnsmasq", program, args, folder, port);
 }
 
-/**
- * systemd-resolved with the settings of docs/how-to/plain-dns.md, or others, in namespaces of its own:
- * neither its files nor those of this machine are seen by the other, and it ends with the shell that started
- * it, though it goes on as a user of its own.
- */
+/** systemd-resolved with the documented settings or others, in namespaces of its own that end with it. */
 async function startResolved(
   upstream: Reached,
-  settings = documentedForResolved(upstream),
+  settings = documented("resolved", 0, upstream),
 ): Promise<Resolver> {
   const { program, libraries } = await ensureResolved();
   const folder = temporaryFolder("resolved");
@@ -156,7 +138,7 @@ async function startResolved(
   const own = ["[Resolve]", "FallbackDNS=", "DNSStubListener=no", `DNSStubListenerExtra=127.0.0.1:${port}`];
   writeFileSync(join(folder, "clusterset.conf"), settings);
   writeFileSync(join(folder, "own.conf"), `${own.join("\n")}\n`);
-  const readable = caFile === undefined ? undefined : readableCopy(caFile);
+  const readable = readableCopy(caFile!);
   const drop = "/etc/systemd/resolved.conf.d";
   // It looks for its user by name, which only its package's installation makes.
   const script = `set -e
@@ -178,7 +160,7 @@ wait`;
     SYSTEMD_LOG_TARGET: "console",
     SYSTEMD_LOG_LEVEL: "debug",
     LD_LIBRARY_PATH: libraries,
-    ...(readable !== undefined && { SSL_CERT_FILE: readable.file }),
+    SSL_CERT_FILE: readable.file,
   };
   const resolver = await start(
     "systemd-resolved",
@@ -194,7 +176,7 @@ wait`;
       // unshare passes on no other signal.
       await resolver.process.kill();
       await resolver.stop();
-      if (readable !== undefined) removeFolder(readable.folder);
+      removeFolder(readable.folder);
     },
   };
 }
@@ -206,10 +188,7 @@ const PROGRAMS = {
   "systemd-resolved": startResolved,
 };
 
-/**
- * A block of docs/how-to/plain-dns.md, with the place of this gateway in it.
- * @throws {Error} if it names no place
- */
+/** A block of docs/how-to/plain-dns.md, with the place of this gateway in it. */
 function documented(language: string, index: number, { port, caFile }: Reached): string {
   const block = blocksIn("docs/how-to/plain-dns.md", language)[index]!;
   const placed = block.replace(/192\.0\.2\.53([:@#])(?:53|853)\b/, `127.0.0.1$1${port}`);
@@ -218,17 +197,7 @@ function documented(language: string, index: number, { port, caFile }: Reached):
   return caFile === undefined ? placed : placed.replaceAll("/etc/ssl/clusterset-doh.crt", caFile);
 }
 
-function documentedForResolved(upstream: Reached): string {
-  const secure = documented("resolved", 0, upstream);
-  return upstream.caFile === undefined
-    ? secure.replace(/#\S+/, "").replace("DNSOverTLS=yes", "DNSOverTLS=no")
-    : secure;
-}
-
-/**
- * Where systemd-resolved is, and the libraries of its own version. Its package's installation would make it
- * the resolver of this machine.
- */
+/** systemd-resolved and its libraries, not installed: that would make it this machine's resolver. */
 async function ensureResolved() {
   if (process.getuid?.() !== 0)
     throw new Error("systemd-resolved starts as root, in a mount namespace: run this as root");
@@ -258,7 +227,7 @@ async function start(
   folder: string,
   port: number,
   env: Record<string, string> = {},
-): Promise<Resolver & { readonly process: ServerProcess }> {
+) {
   const server = await ServerProcess.start({
     name,
     command,
@@ -276,5 +245,5 @@ async function start(
     await server.stop();
     removeFolder(folder);
   };
-  return { port, process: server, log: () => server.log(), stop };
+  return { port, process: server, stop };
 }

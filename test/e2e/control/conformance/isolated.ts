@@ -7,10 +7,10 @@ export const CLUSTER_TOOLS: readonly Tool[] = [
 ];
 
 /**
- * The command line that runs a program of ours as root in namespaces of its own. Nothing in there reaches
- * this machine's networks, and every process in there ends with the program.
+ * Runs the command line behind it as root in namespaces of its own. Nothing in there reaches this machine's
+ * networks, and every process in there ends with the program.
  */
-export function isolated(program: string, ...args: string[]): [string, ...string[]] {
-  const namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
-  return ["unshare", ...namespaces, process.execPath, program, ...args];
-}
+export const ISOLATED: readonly [string, ...string[]] = [
+  "unshare",
+  ...["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"],
+];

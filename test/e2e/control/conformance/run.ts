@@ -7,7 +7,7 @@ import { accessSync, constants, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureTools } from "../../servers/tools/tools.ts";
-import { CLUSTER_TOOLS, isolated } from "./isolated.ts";
+import { CLUSTER_TOOLS, ISOLATED } from "./isolated.ts";
 
 const help = `npm run conformance -- --suite FILE [--report FOLDER] [-- SUITE OPTIONS]
 
@@ -48,8 +48,9 @@ async function main(): Promise<number> {
   }
   mkdirSync(report, { recursive: true });
   const inside = join(import.meta.dirname, "in-namespace.ts");
-  const [command, ...args] = isolated(inside, suite, report, ...positionals);
-  const child = spawn(command, args, { stdio: "inherit" });
+  const [command, ...namespaces] = ISOLATED;
+  const line = [...namespaces, process.execPath, inside, suite, report, ...positionals];
+  const child = spawn(command, line, { stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill("SIGKILL")); // unshare ignores both
   return new Promise((done) => {
     child.once("error", (error) => done(failure(error.message)));

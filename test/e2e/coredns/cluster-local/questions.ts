@@ -1,36 +1,30 @@
-import { dashed, isRandom, portNamesOf, type Question, questionsAbout, reverseNameOf } from "../questions.ts";
-import { ownedNames } from "./aliases.ts";
-import { namespaces, services, strayAddresses } from "./fixture.ts";
-import { pods } from "./pods.ts";
+import {
+  dashed,
+  isRandom,
+  localZone,
+  portNamesOf,
+  type Question,
+  questionsAbout,
+  reverseNameOf,
+  zoneNames,
+} from "../questions.ts";
+import { namespaces, pods, strayAddresses } from "./fixture.ts";
 import type { OwnService } from "./services.ts";
+import { ownedNames, services } from "./world.ts";
 
-/** The zone of the cluster. */
-export const localZone = "cluster.local";
+/** Where names beside those of ports and endpoints are tried: CoreDNS treats these alike at every service. */
+const triedByEveryMeans = /^(?:web|manual|half-named|db|host-names|outside|to-service)$/;
 
-/**
- * Where names beside those of the ports and endpoints are tried as well: CoreDNS treats these alike at every
- * service.
- */
-const triedByEveryMeans = new Set([
-  "web",
-  "manual",
-  "half-named",
-  "db",
-  "host-names",
-  "outside",
-  "to-service",
-]);
-
-/**
- * Every name that the fixture could make, the names above it, names beside it, and all of them again in mixed
- * case. The random services are asked for fewer types.
- */
+/** Every name that the fixture could make, the names above it, and names beside it. */
 export function localQuestions(): Question[] {
   const fixed = services.filter((one) => !isRandom(one));
   const names = [
-    ...zoneNames(),
+    ...zoneNames(localZone, "gone.pod", "missing.pod", ...ownedNames),
+    // Where aliases lead to.
+    "web.clusterset.svc.clusterset.local",
+    "nothing.clusterset.svc.clusterset.local",
     ...namespaces.flatMap((name) => [`${name}.svc.${localZone}`, `${name}.pod.${localZone}`]),
-    ...fixed.flatMap((one) => namesOf(one, triedByEveryMeans.has(one.name))),
+    ...fixed.flatMap((one) => namesOf(one, triedByEveryMeans.test(one.name))),
     ...podNames(),
     ...reverseNames(fixed),
     ...otherReverseNames(),
@@ -41,39 +35,8 @@ export function localQuestions(): Question[] {
   return questionsAbout(names, randomNames, ["A", "AAAA", "SRV", "TXT", "PTR"]);
 }
 
-/** The name of a Service, dots and zone included. */
-export function nameOf({ name, namespace }: OwnService): string {
-  return `${name}.${namespace}.svc.${localZone}`;
-}
-
-function zoneNames(): string[] {
-  const below = ["svc", "pod", "dns", "ns.dns", "hostmaster", "dns-version", "x.dns-version", "nothing"];
-  const missing = [
-    "missing.svc",
-    "gone.svc",
-    "web.missing.svc",
-    "nothing.shop.svc",
-    "gone.pod",
-    "missing.pod",
-  ];
-  const owned = [...ownedNames.values()].flatMap((name) => {
-    const labels = name.split(".");
-    return labels.map((_, index) => `${labels.slice(index).join(".")}.aliases.svc`);
-  });
-  return [
-    localZone,
-    ...[...below, ...missing, ...owned].map((name) => `${name}.${localZone}`),
-    // Where aliases lead to.
-    "web.clusterset.svc.clusterset.local",
-    "nothing.clusterset.svc.clusterset.local",
-    "local",
-    "example.com",
-    "cluster.local.example",
-  ];
-}
-
 function namesOf(service: OwnService, withOddities: boolean): string[] {
-  const own = nameOf(service);
+  const own = `${service.name}.${service.namespace}.svc.${localZone}`;
   const ports = [...service.ports, ...service.slices.flatMap((one) => one.ports)].filter(({ name }) => name);
   const hosts = service.slices.flatMap(({ endpoints }) =>
     endpoints.flatMap(({ hostname, addresses }) => [
@@ -139,13 +102,7 @@ function reverseNames(of: readonly OwnService[]): string[] {
 }
 
 function otherReverseNames(): string[] {
-  const addresses = [
-    ...Object.values(strayAddresses),
-    "10.250.0.1",
-    "fd00:ffff::1",
-    "10.50.0.1",
-    "fd00:50::2",
-  ];
+  const addresses = [...strayAddresses, "10.250.0.1", "fd00:ffff::1", "10.50.0.1", "fd00:50::2"];
   const names = addresses.flatMap((address) => reverseNameOf(address) ?? []);
   return [...names, "10.in-addr.arpa", "96.10.in-addr.arpa", "1.1.96.10.x.in-addr.arpa", "d.f.ip6.arpa"];
 }

@@ -18,11 +18,7 @@ export async function viewListeners(views: readonly (string | undefined)[]) {
   return { ports, config: { dns: { listen } } };
 }
 
-/**
- * Asks 127.0.0.1:`port` over one TCP connection, some questions ahead of the answers, then ends its half of
- * the connection: the server answers what it has read and ends the other half. What has no answer by then was
- * passed over in silence, as CoreDNS does.
- */
+/** Asks 127.0.0.1:`port` over one TCP connection; what has no answer when it ends was met with silence. */
 export async function ask(port: number, questions: readonly Question[]): Promise<Observed[]> {
   if (questions.length > 0x10000) throw new Error("two questions would have the same message ID");
   const client = await StreamClient.tcp(port);
@@ -56,4 +52,17 @@ function queryFor({ name, type }: Question, id: number): Buffer {
   // dns-packet writes a type that it has no name for, such as HTTPS (RFC 9460), by its number.
   const asked = type === "HTTPS" ? "UNKNOWN_65" : type;
   return queryBytes({ name, type: asked as RecordType, edns: true }, id);
+}
+
+/** Acts on every element, a few of them at a time. */
+export async function inParallel<Element>(
+  elements: readonly Element[],
+  act: (element: Element) => Promise<unknown>,
+): Promise<void> {
+  const queue = elements.values();
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const element of queue) await act(element);
+    }),
+  );
 }

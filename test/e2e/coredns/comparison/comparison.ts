@@ -1,21 +1,20 @@
-import type { NamePlace, Place } from "../place.ts";
+import type { Place } from "../place.ts";
 import type { Question } from "../questions.ts";
 import { type Observed, sameObserved } from "./observed.ts";
 
 /** One question with both answers, and with what else was asked, as evidence. */
-export interface Pair<Where extends NamePlace = Place> {
+export interface Pair {
   question: Question;
-  place: Where;
+  place: Place;
   coredns: Observed;
   ours: Observed;
-  all: Evidence<Where>;
+  all: Evidence;
 }
 
-/** All answers to the questions of one comparison. */
-export class Evidence<Where extends NamePlace = Place> {
-  readonly #pairs = new Map<string, Pair<Where>>();
+export class Evidence {
+  readonly #pairs = new Map<string, Pair>();
   /** The first pair for each name in lower case. */
-  readonly #folded = new Map<string, Pair<Where>>();
+  readonly #folded = new Map<string, Pair>();
   readonly #above = new Set<string>();
 
   /** Pairs up the answers, which are in the order of the questions. */
@@ -23,38 +22,33 @@ export class Evidence<Where extends NamePlace = Place> {
     questions: readonly Question[],
     coredns: readonly Observed[],
     ours: readonly Observed[],
-    placeOf: (name: string) => Where,
+    placeOf: (name: string) => Place,
   ) {
     for (const [index, question] of questions.entries()) {
-      const pair: Pair<Where> = {
-        question,
-        place: placeOf(question.name),
-        coredns: coredns[index]!,
-        ours: ours[index]!,
-        all: this,
-      };
+      const place = placeOf(question.name);
+      const pair: Pair = { question, place, coredns: coredns[index]!, ours: ours[index]!, all: this };
       const key = `${question.name} ${question.type}`;
       if (this.#pairs.has(key)) throw new Error(`asked twice: ${key}`);
       this.#pairs.set(key, pair);
       const folded = `${question.name.toLowerCase()} ${question.type}`;
       if (!this.#folded.has(folded)) this.#folded.set(folded, pair);
-      if (question.type === "A" && nameExists(pair.coredns) && nameExists(pair.ours))
-        this.#noteAbove(question.name);
+      if (question.type !== "A" || !nameExists(pair.coredns) || !nameExists(pair.ours)) continue;
+      const labels = question.name.toLowerCase().split(".");
+      for (let left = 1; left < labels.length; left++) this.#above.add(labels.slice(left).join("."));
     }
   }
 
-  /** All pairs, in the order of the questions. */
-  get pairs(): Iterable<Pair<Where>> {
+  get pairs(): Iterable<Pair> {
     return this.#pairs.values();
   }
 
   /** The pair for a question as it was asked. */
-  pairFor({ name, type }: Question): Pair<Where> | undefined {
+  pairFor({ name, type }: Question): Pair | undefined {
     return this.#pairs.get(`${name} ${type}`);
   }
 
   /** The first pair for a name in any case, if it was asked. */
-  at(name: string, type: string): Pair<Where> | undefined {
+  at(name: string, type: string): Pair | undefined {
     return this.#folded.get(`${name.toLowerCase()} ${type}`);
   }
 
@@ -62,19 +56,12 @@ export class Evidence<Where extends NamePlace = Place> {
   isAboveSharedName(name: string): boolean {
     return this.#above.has(name.toLowerCase());
   }
-
-  #noteAbove(name: string): void {
-    const labels = name.toLowerCase().split(".");
-    for (let index = 1; index < labels.length; index++) this.#above.add(labels.slice(index).join("."));
-  }
 }
 
-/** Whether an answer says that the name exists. */
 export function nameExists({ rcode }: Observed): boolean {
   return rcode === "NOERROR";
 }
 
-/** Whether the two answers differ. */
-export function differ({ coredns, ours }: Pair<NamePlace>): boolean {
+export function differ({ coredns, ours }: Pair): boolean {
   return !sameObserved(coredns, ours);
 }

@@ -1,6 +1,5 @@
-import { localChapters, sharedDifferences } from "../cluster-local/differences/index.ts";
 import type { Difference } from "../differences/difference.ts";
-import { chapters } from "../differences/index.ts";
+import { differences, ownDifferences } from "../differences/index.ts";
 
 const introduction = `# Where answers differ from CoreDNS 1.15
 
@@ -16,26 +15,25 @@ The rows with † above, and these:
 
 /** docs/explanation/coredns-differences.md, from the tables of differences of both zones. */
 export function renderDocument(): string {
-  const everywhere = chapters.flatMap(({ differences }) => differences);
-  const local = localChapters.flatMap(({ differences }) => differences);
-  const inBoth = new Set([...sharedDifferences, ...local].map(({ id }) => id));
-  const ids = new Set(everywhere.map(({ id }) => id));
-  return [
+  const tables = [
     introduction,
-    ...renderTable(everywhere, (id) => (inBoth.has(id) ? " †" : "")),
+    ...renderTable(differences),
     localIntroduction,
-    ...renderTable(local.filter(({ id }) => !ids.has(id))),
-  ].join("\n");
+    ...renderTable(ownDifferences),
+  ];
+  return tables.join("\n");
 }
 
-type Description = Pick<Difference, "id" | "title" | "corednsSays" | "weSay" | "reason">;
-
-function renderTable(differences: readonly Description[], mark = (_: string): string => ""): string[] {
+function renderTable(differences: readonly Difference[]): string[] {
   return [
     "| query | CoreDNS | here, by |",
     "| --- | --- | --- |",
-    ...differences.map(({ id, title, corednsSays, weSay, reason }) => {
-      const cells = [`${title}${mark(id)}`, corednsSays, `${weSay.replace(/\.$/, "")} ${sourcesOf(reason)}`];
+    ...differences.map(({ title, corednsSays, weSay, reason, isShared }) => {
+      const cells = [
+        isShared ? `${title} †` : title,
+        corednsSays,
+        `${weSay.replace(/\.$/, "")} ${sourcesOf(reason)}`,
+      ];
       return `| ${cells.map((text) => text.replaceAll("|", "\\|").replace(/\.$/, "")).join(" | ")} |`;
     }),
     "",

@@ -1,9 +1,7 @@
 import type { Answer } from "dns-packet";
 import type { DnsAnswer } from "../../servers/dns.ts";
 
-/**
- * A record as it is compared: names in the data in lower case (RFC 4343), no weight in SRV, no serial in SOA.
- */
+/** A record as it is compared: data in lower case (RFC 4343), no weight in SRV, no serial in SOA. */
 export interface ObservedRecord {
   owner: string;
   ttl: number;
@@ -49,13 +47,11 @@ export function observe({ message, rcode, aa, tc }: DnsAnswer): Observed {
   };
 }
 
-/** Sorts records and drops doubles. */
 export function asSet(records: Iterable<ObservedRecord>): ObservedRecord[] {
   const byText = new Map(Array.from(records, (record) => [recordText(record), record]));
   return [...byText].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, record]) => record);
 }
 
-/** A record on one line. */
 export function recordText({ owner, ttl, type, data }: ObservedRecord): string {
   return `${owner || "."} ${ttl} ${type} ${data}`;
 }
@@ -76,11 +72,6 @@ export function describe(observed: Observed): string {
 /** Whether two answers are the same as far as they are compared. */
 export function sameObserved(left: Observed, right: Observed): boolean {
   return left.rcode === right.rcode && describe(left) === describe(right);
-}
-
-/** Whether two sets of records are the same. */
-export function sameRecords(left: readonly ObservedRecord[], right: readonly ObservedRecord[]): boolean {
-  return left.map(recordText).join("\n") === right.map(recordText).join("\n");
 }
 
 function recordsOf(answers: Answer[] | undefined): ObservedRecord[] {

@@ -1,22 +1,20 @@
 import fc from "fast-check";
 import type { ImportedService, ImportedSlice, Port, SliceEndpoint } from "./services.ts";
 
-export const PORT_NAMES = ["http", "https", "grpc", "dns", "metrics"];
+const PORT_NAMES = ["http", "https", "grpc", "dns", "metrics"];
 
-/** Ports that differ in name and number. */
-export const distinctPorts = (names: readonly string[], least: number, most: number): fc.Arbitrary<Port[]> =>
+/** Ports that differ in name and number; some have no name. */
+const ports = (most: number): fc.Arbitrary<Port[]> =>
   fc
     .uniqueArray(
       fc.record({
-        name: fc.constantFrom(...names),
+        name: fc.constantFrom(...PORT_NAMES, ""),
         port: fc.integer({ min: 1, max: 65535 }),
         protocol: fc.constantFrom("TCP", "TCP", "UDP", "SCTP"),
       }),
-      { minLength: least, maxLength: most, selector: ({ name }) => name },
+      { minLength: 1, maxLength: most, selector: ({ name }) => name },
     )
     .filter((some) => new Set(some.map(({ port }) => port)).size === some.length);
-/** Some have no name. */
-const ports = (most: number) => distinctPorts([...PORT_NAMES, ""], 1, most);
 
 const v4 = fc.integer({ min: 1, max: 12 }).map((last) => `10.20.0.${last}`);
 const v6 = fc.integer({ min: 0, max: 12 }).map((last) => `fd00:20::${last === 0 ? "" : last.toString(16)}`);
@@ -31,10 +29,10 @@ const conditions = fc.constantFrom(
   { ready: false, serving: true, terminating: true },
 );
 
-export function endpointOf(address: fc.Arbitrary<string>, most = 2): fc.Arbitrary<SliceEndpoint> {
+function endpointOf(address: fc.Arbitrary<string>): fc.Arbitrary<SliceEndpoint> {
   return fc
     .tuple(
-      fc.uniqueArray(address, { minLength: 1, maxLength: most }),
+      fc.uniqueArray(address, { minLength: 1, maxLength: 2 }),
       fc.constantFrom(undefined, "pod-0", "pod-1", "pod-2"),
       conditions,
     )

@@ -6,24 +6,19 @@ import {
   sourceClusterLabel,
 } from "../../servers/kubernetes/objects.ts";
 
-/**
- * A port as ServiceImport and EndpointSlice have it; everything may be missing that their schemas let be
- * missing.
- */
+/** A port of a ServiceImport or EndpointSlice; their schemas let everything be missing. */
 export interface Port {
   name?: string;
   port?: number;
   protocol?: string;
 }
 
-/** The spec of a ServiceImport. */
 export interface ImportSpec {
   type: "ClusterSetIP" | "Headless";
   ips?: string[];
   ports?: Port[];
 }
 
-/** An endpoint of an EndpointSlice. */
 export interface SliceEndpoint {
   addresses: string[];
   hostname?: string;
@@ -49,7 +44,6 @@ export interface ImportedService {
   slices: ImportedSlice[];
 }
 
-/** A ClusterSetIP service. */
 export function clusterSetIp(
   namespace: string,
   name: string,
@@ -89,23 +83,15 @@ export function endpoint(address: string, hostname?: string, conditions?: string
   };
 }
 
-/** A port that has a name and a number. */
 export function port(name: string, number: number, protocol?: string): Port {
   return { name, port: number, ...(protocol && { protocol }) };
 }
 
-/** Whether an endpoint is answered with: an unknown readiness means ready (discovery.k8s.io/v1). */
-export function isReady({ conditions }: SliceEndpoint): boolean {
-  return conditions?.ready !== false;
-}
-
-/** The Kubernetes objects of a service. */
-export function objectsOf(service: ImportedService): KubeObject[] {
-  const { namespace, name, spec, slices } = service;
-  const imports =
-    spec === "none" ? [] : [spec === undefined ? withoutSpec(namespace, name) : imported(service)];
+export function objectsOf({ namespace, name, spec, slices }: ImportedService): KubeObject[] {
+  const imported = serviceImport(namespace, name, spec as ImportSpec);
+  if (spec === undefined) delete imported.spec;
   return [
-    ...imports,
+    ...(spec === "none" ? [] : [imported]),
     ...slices.map(({ source, labels, ...options }, index) =>
       endpointSlice(namespace, `${name.slice(0, 40)}-${index}`, {
         ...options,
@@ -117,13 +103,4 @@ export function objectsOf(service: ImportedService): KubeObject[] {
       }),
     ),
   ];
-}
-
-function imported({ namespace, name, spec }: ImportedService): KubeObject {
-  return serviceImport(namespace, name, spec as ImportSpec);
-}
-
-function withoutSpec(namespace: string, name: string): KubeObject {
-  const { spec: _, ...object } = serviceImport(namespace, name, {});
-  return object as KubeObject;
 }

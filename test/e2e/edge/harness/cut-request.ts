@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 
 /** A request with a body, of which the first half is sent. */
 export interface HalfRequest {
@@ -11,22 +11,11 @@ export interface HalfRequest {
   framing: "length" | "chunks";
 }
 
-/** A connection whose request waits for its other half. */
-export interface OpenRequest {
-  /** The status of an answer that comes before the other half; waits for ever where none comes. */
-  readonly answered: Promise<number>;
-  /** Ends the connection by FIN or by RST. */
-  cut(how: "closed" | "reset"): Promise<void>;
-}
-
 /** The bytes of an answer up to its status. */
 const STATUS_LINE = 16;
 
 /** Sends half of a request over HTTP/1.1. */
-export async function sendHalf(
-  url: string,
-  { method, path, headers, body, framing }: HalfRequest,
-): Promise<OpenRequest> {
+export async function sendHalf(url: string, { method, path, headers, body, framing }: HalfRequest) {
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.on("error", () => {}); // the server may end it first
@@ -41,23 +30,21 @@ export async function sendHalf(
   await once(socket, "connect");
   const length = framing === "length" ? `content-length: ${body.length}` : "transfer-encoding: chunked";
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  await write(
-    socket,
-    [`${method} ${path} HTTP/1.1`, `host: ${host}`, ...fields, length, "", ""].join("\r\n"),
-  );
+  const head = [`${method} ${path} HTTP/1.1`, `host: ${host}`, ...fields, length, "", ""].join("\r\n");
   const half = body.subarray(0, body.length >> 1);
-  if (framing === "length") await write(socket, half);
-  else {
-    // A chunk that is whole, and one that is not.
-    const whole = half.length >> 1;
-    await write(socket, `${whole.toString(16)}\r\n`);
-    await write(socket, half.subarray(0, whole));
-    await write(socket, `\r\n${(body.length - whole).toString(16)}\r\n`);
-    await write(socket, half.subarray(whole));
-  }
+  // A chunk that is whole, and one that is not.
+  const whole = half.length >> 1;
+  const chunks = [`${whole.toString(16)}\r\n`, half.subarray(0, whole)];
+  const cutOff = [`\r\n${(body.length - whole).toString(16)}\r\n`, half.subarray(whole)];
+  const parts = framing === "length" ? [head, half] : [head, ...chunks, ...cutOff];
+  await new Promise((resolve) =>
+    socket.write(Buffer.concat(parts.map((part) => Buffer.from(part))), resolve),
+  );
   return {
+    /** The status of an answer that comes before the other half; waits for ever where none comes. */
     answered,
-    cut: async (how) => {
+    /** Ends the connection by FIN or by RST. */
+    cut: async (how: "closed" | "reset") => {
       if (socket.closed) return;
       const closed = once(socket, "close");
       if (how === "reset") socket.resetAndDestroy();
@@ -65,10 +52,4 @@ export async function sendHalf(
       await closed;
     },
   };
-}
-
-function write(socket: Socket, bytes: string | Uint8Array): Promise<void> {
-  return new Promise((resolve) => {
-    socket.write(bytes, () => resolve());
-  });
 }

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
+import { gatewayClient } from "../../harness/gateway-client.ts";
 import { freePort } from "../../servers/ports.ts";
 import { ServerProcess } from "../../servers/process.ts";
 
@@ -24,27 +24,10 @@ export interface DevOptions {
   /** Certificates that its own requests trust, beside the public authorities. */
   caFile?: string | undefined;
   tokenFileFor(clusterId: string): string;
-  /** Further flags. */
-  args?: string[];
 }
 
-/** A Worker in workerd, started by `wrangler dev`. */
-export interface DevProcess extends GatewayClient {
-  /** No certificate: HTTP/1.1 in clear. */
-  ca: "";
-  /** The folder of `--persist-to`. */
-  stateDir: string;
-  process: ServerProcess;
-  /** Everything that wrangler and the Worker have written. */
-  log(): string;
-  /** What the Worker has logged as `event`, over all of its starts. */
-  events(event: string): Record<string, unknown>[];
-  stop(): Promise<void>;
-  /** SIGKILL, of wrangler and workerd. */
-  kill(): Promise<void>;
-  /** Starts again on the same port, with the same secrets and state, after stopping it if it runs. */
-  restart(): Promise<void>;
-}
+/** A Worker in workerd, started by `wrangler dev`: HTTP/1.1 in clear. */
+export type DevProcess = Awaited<ReturnType<typeof startDev>>;
 
 const require = createRequire(import.meta.url);
 /** The program of `npx wrangler`. */
@@ -59,8 +42,8 @@ export const ENVIRONMENT = {
 };
 
 /** Starts a Worker and waits until it answers. */
-export async function startDev(options: DevOptions): Promise<DevProcess> {
-  const { script, configuration, name, variables, folder, registry, port, tokenFileFor, args = [] } = options;
+export async function startDev(options: DevOptions) {
+  const { script, configuration, name, variables, folder, registry, port, tokenFileFor } = options;
   const stateDir = join(folder, "state");
   const proxy = { queryMethod: "GET", isLost: isLostInProxy } as const;
   const client = gatewayClient(`http://127.0.0.1:${port}`, () => "", tokenFileFor, proxy);
@@ -73,22 +56,14 @@ export async function startDev(options: DevOptions): Promise<DevProcess> {
       "dev",
       script,
       "--no-bundle",
-      "--config",
-      configuration,
-      "--ip",
-      "127.0.0.1",
-      "--port",
-      String(port),
-      "--persist-to",
-      stateDir,
-      "--env-file",
-      variables,
+      `--config=${configuration}`,
+      "--ip=127.0.0.1",
+      `--port=${port}`,
+      `--persist-to=${stateDir}`,
+      `--env-file=${variables}`,
       // Else 9229 or the next one that is free, which another wrangler may take at the same moment.
-      "--inspector-port",
-      String(await freePort()),
-      "--show-interactive-dev-session",
-      "false",
-      ...args,
+      `--inspector-port=${await freePort()}`,
+      "--show-interactive-dev-session=false",
     ],
     folder,
     env: {
@@ -100,11 +75,12 @@ export async function startDev(options: DevOptions): Promise<DevProcess> {
   });
   return {
     ...client,
-    ca: "",
+    ca: "" as const,
     stateDir,
     process: server,
     log: () => server.log(),
-    events: (event) => loggedEvents(server.log()).filter((entry) => entry.event === event),
+    /** What the Worker has logged as `event`, over all of its starts. */
+    events: (event: string) => loggedEvents(server.log()).filter((entry) => entry.event === event),
     stop: () => server.stop(),
     kill: () => server.kill(),
     restart: async () => {
@@ -116,10 +92,7 @@ export async function startDev(options: DevOptions): Promise<DevProcess> {
   };
 }
 
-/**
- * Whether the proxy of `wrangler dev` answers itself because it has lost a request: where a Worker answers
- * before it has the whole body, the proxy may fail to write the rest. GET and HEAD it sends again.
- */
+/** Whether the proxy of `wrangler dev` lost a request, as where a Worker answers before the body's end. */
 export function isLostInProxy({ status, text }: { status: number; text: string }, method: string): boolean {
   return (
     status === 500 && method !== "GET" && method !== "HEAD" && /^Error: Network connection lost/.test(text)

@@ -22,31 +22,29 @@ import { type Reader, startReader } from "./reader.ts";
 const PAGE = "docs/how-to/deploy/kubernetes.md";
 const patches = join(checkout, "infra/kubernetes/coredns");
 
+const metadata = { name: "coredns", namespace: "kube-system" };
+const labels = { "k8s-app": "kube-dns" };
+const volume = "config-volume";
 /** The objects of a cluster's CoreDNS, as far as the patches touch them. */
 const own: KubeObject[] = [
-  {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "coredns", namespace: "kube-system" },
-    data: { Corefile: ". {\n}\n" },
-  },
+  { apiVersion: "v1", kind: "ConfigMap", metadata, data: { Corefile: ". {\n}\n" } },
   {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: { name: "coredns", namespace: "kube-system" },
+    metadata,
     spec: {
-      selector: { matchLabels: { "k8s-app": "kube-dns" } },
+      selector: { matchLabels: labels },
       template: {
-        metadata: { labels: { "k8s-app": "kube-dns" } },
+        metadata: { labels },
         spec: {
           containers: [
             {
               name: "coredns",
               image: "coredns:1.15.0",
-              volumeMounts: [{ name: "config-volume", mountPath: "/etc/coredns" }],
+              volumeMounts: [{ name: volume, mountPath: "/etc/coredns" }],
             },
           ],
-          volumes: [{ name: "config-volume", configMap: { name: "coredns" } }],
+          volumes: [{ name: volume, configMap: { name: "coredns" } }],
         },
       },
     },
@@ -84,10 +82,7 @@ afterAll(async () => {
   await Promise.all([gateway?.stop(), server?.stop()]);
 });
 
-async function run(command: string): Promise<void> {
-  const { code, stderr } = await reader.run(command, { east: server });
-  expect([code, code === 0 ? "" : stderr], command).toEqual([0, ""]);
-}
+const run = (command: string) => reader.expectRun(command, { east: server });
 
 /** Replaces a text that has to be there. */
 function put(text: string, from: string, to: string): string {
@@ -146,21 +141,16 @@ test("CoreDNS with the patched Corefile answers names of the clusterset from the
     if (corefile.includes(mountPath)) corefile = put(corefile, mountPath, join(folder, name));
   }
   // Ports of its own, and a kubeconfig, since this is no pod.
-  const [dns, health, ready, metrics] = [
-    await freePort(),
-    await freePort(),
-    await freePort(),
-    await freePort(),
-  ];
-  corefile = put(corefile, ":53 {", `:${dns} {\n    bind 127.0.0.1`);
-  corefile = put(corefile, "health {", `health 127.0.0.1:${health} {`);
-  corefile = put(corefile, "    ready\n", `    ready 127.0.0.1:${ready}\n`);
-  corefile = put(corefile, "prometheus :9153", `prometheus 127.0.0.1:${metrics}`);
-  corefile = put(
-    corefile,
-    "        pods insecure\n",
-    `        pods insecure\n        kubeconfig ${server.kubeconfig()}\n`,
-  );
+  const dns = await freePort();
+  const listen = async () => `127.0.0.1:${await freePort()}`;
+  for (const [from, to] of [
+    [":53 {", `:${dns} {\n    bind 127.0.0.1`],
+    ["health {", `health ${await listen()} {`],
+    ["    ready\n", `    ready ${await listen()}\n`],
+    ["prometheus :9153", `prometheus ${await listen()}`],
+    ["pods insecure\n", `pods insecure\n        kubeconfig ${server.kubeconfig()}\n`],
+  ] as const)
+    corefile = put(corefile, from, to);
   const file = join(folder, "Corefile");
   writeFileSync(file, corefile);
   const lookup = async (name: string) => shorten(await queryUdp(dns, { name, type: "A" }));
@@ -189,10 +179,6 @@ test("docs/how-to/uninstall.md gives CoreDNS its objects back", async () => {
   expect(JSON.stringify(config!.data)).not.toContain("clusterset");
   expect(JSON.stringify(deployment!.spec)).not.toContain("clusterset");
   expect(deployment!.spec).toMatchObject(own[1]!.spec as object);
-  const ca = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "clusterset-doh-ca", namespace: "kube-system" },
-  };
+  const ca = { ...own[0]!, metadata: { ...metadata, name: "clusterset-doh-ca" } };
   await expect(server.admin.get(ca)).rejects.toMatchObject({ status: 404 });
 });

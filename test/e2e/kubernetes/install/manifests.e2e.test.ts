@@ -165,22 +165,6 @@ test("a changed config replaces the pods, by a hash in the name or a checksum in
   }
 });
 
-test("the ServiceMonitor has the authorization of the values", () => {
-  const path = "serviceMonitor.authorization.credentials";
-  const objects = rendered("gateway", {
-    host: HOST,
-    "serviceMonitor.enabled": "true",
-    [`${path}.name`]: "prometheus-token",
-    [`${path}.key`]: "token",
-  });
-  const monitor = objects.find(({ kind }) => kind === "ServiceMonitor");
-  expect(monitor!.spec).toMatchObject({
-    endpoints: [
-      { port: "https", authorization: { credentials: { name: "prometheus-token", key: "token" } } },
-    ],
-  });
-});
-
 test("helm lint finds no error, and each chart fails with what is missing", () => {
   for (const [chart, values] of [
     [charts.gateway, `host=${HOST},config.access.public=true`],
@@ -193,55 +177,28 @@ test("helm lint finds no error, and each chart fails with what is missing", () =
   expect(() => rendered("gateway", {}, [], ["--kube-version", "1.26.0"])).toThrow(/requires kubeVersion/);
 });
 
-describe("what the gateway listens on has ports in pod, Service and NetworkPolicy", () => {
-  const file = () => {
-    const path = join(temporaryFolder("values"), "values.yaml");
-    const config = {
-      access: { public: true },
-      dns: { listen: [":5353", { address: ":5301", view: "east" }] },
-      dot: { listen: [":8853"] },
-    };
-    const service = { spec: { externalTrafficPolicy: "Local", ipFamilyPolicy: "PreferDualStack" } };
-    writeFileSync(path, stringify({ config, service: { type: "LoadBalancer", ...service } }));
-    return path;
-  };
-  const part = (kind: string) => rendered("gateway", {}, [file()]).find((one) => one.kind === kind)!;
-
-  test("plain DNS over UDP and TCP at 53, DNS over TLS at 853, further addresses at their own", () => {
-    const { spec } = part("Service") as unknown as { spec: Record<string, unknown> };
-    expect(spec).toMatchObject({
-      type: "LoadBalancer",
-      externalTrafficPolicy: "Local",
-      ipFamilyPolicy: "PreferDualStack",
-    });
-    expect(spec.ports).toEqual([
-      { name: "https", port: 443, targetPort: "https" },
-      { name: "dns", port: 53, targetPort: "dns", protocol: "UDP" },
-      { name: "dns-tcp", port: 53, targetPort: "dns-tcp", protocol: "TCP" },
-      { name: "dns-5301", port: 5301, targetPort: "dns-5301", protocol: "UDP" },
-      { name: "dns-tcp-5301", port: 5301, targetPort: "dns-tcp-5301", protocol: "TCP" },
-      { name: "dot", port: 853, targetPort: "dot", protocol: "TCP" },
-    ]);
-    const pod = part("StatefulSet") as unknown as {
-      spec: { template: { spec: { containers: { ports: object[] }[] } } };
-    };
-    expect(pod.spec.template.spec.containers[0]!.ports).toEqual([
-      { name: "https", containerPort: 8443 },
-      { name: "dns", containerPort: 5353, protocol: "UDP" },
-      { name: "dns-tcp", containerPort: 5353, protocol: "TCP" },
-      { name: "dns-5301", containerPort: 5301, protocol: "UDP" },
-      { name: "dns-tcp-5301", containerPort: 5301, protocol: "TCP" },
-      { name: "dot", containerPort: 8853, protocol: "TCP" },
-    ]);
-    const policy = part("NetworkPolicy") as unknown as { spec: { ingress: { ports: object[] }[] } };
-    expect(policy.spec.ingress[0]!.ports).toEqual([
-      { port: "https" },
-      ...["dns", "dns-tcp", "dns-5301", "dns-tcp-5301", "dot"].map((port) => ({
-        port,
-        protocol: /^dns(?!-tcp)/.test(port) ? "UDP" : "TCP",
-      })),
-    ]);
-  });
+test("what the gateway listens on has ports in Service, pod and NetworkPolicy", () => {
+  const path = join(temporaryFolder("values"), "values.yaml");
+  const dns = { listen: [":5353", { address: ":5301", view: "east" }] };
+  const config = { access: { public: true }, dns, dot: { listen: [":8853"] } };
+  const spec = { externalTrafficPolicy: "Local", ipFamilyPolicy: "PreferDualStack" };
+  writeFileSync(path, stringify({ config, service: { type: "LoadBalancer", spec } }));
+  const objects = rendered("gateway", {}, [path]);
+  const of = (kind: string) => objects.find((one) => one.kind === kind)!;
+  expect(of("Service").spec).toMatchObject({ type: "LoadBalancer", ...spec });
+  for (const [name, port, containerPort, protocol] of [
+    ["dns", 53, 5353, "UDP"],
+    ["dns-tcp", 53, 5353, "TCP"],
+    ["dns-5301", 5301, 5301, "UDP"],
+    ["dns-tcp-5301", 5301, 5301, "TCP"],
+    ["dot", 853, 8853, "TCP"],
+  ] as const)
+    for (const [kind, entry] of [
+      ["Service", { name, port, targetPort: name, protocol }],
+      ["StatefulSet", { name, containerPort, protocol }],
+      ["NetworkPolicy", { port: name, protocol }],
+    ] as const)
+      expect(JSON.stringify(of(kind)), kind).toContain(JSON.stringify(entry));
 });
 
 describe.each(["gateway", "worker"] as const)("the pod of the chart %s", (chart) => {
@@ -254,16 +211,6 @@ describe.each(["gateway", "worker"] as const)("the pod of the chart %s", (chart)
         };
       }
     ).spec.template;
-
-  test("takes users and groups that OpenShift gives its namespace (restricted SCC)", () => {
-    const openShift = rendered(chart, needed, [], ["--api-versions", "security.openshift.io/v1"]);
-    const own = { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } };
-    expect(podIn(openShift).spec.securityContext).toEqual(own);
-    const fixed = { runAsUser: 65532, runAsGroup: 65532, fsGroup: 65532 };
-    expect(podIn(rendered(chart, needed)).spec.securityContext).toEqual({ ...own, ...fixed });
-    const given = rendered(chart, { ...needed, "podSecurityContext.fsGroup": "1000" });
-    expect(podIn(given).spec.securityContext).toMatchObject({ ...fixed, fsGroup: 1000 });
-  });
 
   test("is what Service, policy and budget select, and the pod of helm test is not", () => {
     const objects = rendered(chart, needed);
@@ -282,71 +229,70 @@ describe.each(["gateway", "worker"] as const)("the pod of the chart %s", (chart)
 
   test("has labels, annotations, variables, volumes and a priority of its values, and objects beside it", () => {
     const file = join(temporaryFolder("values"), "values.yaml");
+    const volume = { name: "more", emptyDir: { medium: "Memory" } };
+    const mount = { name: "more", mountPath: "/more" };
+    const variable = { name: "HTTPS_PROXY", value: "http://proxy.example:3128" };
+    const secret = (name: string) => ({ apiVersion: "v1", kind: "Secret", metadata: { name } });
+    const authorization = { credentials: { name: "prometheus-token", key: "token" } };
+    const serviceMonitor = { enabled: true, authorization };
     const values = {
-      ...(chart === "gateway" && { config: { access: { public: true } } }),
+      ...(chart === "gateway" && { host: HOST, config: { access: { public: true } }, serviceMonitor }),
       podLabels: { team: "dns" },
       podAnnotations: { "a.example/b": "c" },
-      env: [{ name: "HTTPS_PROXY", value: "http://proxy.example:3128" }],
-      volumes: [{ name: "more", emptyDir: { medium: "Memory" } }],
-      volumeMounts: [{ name: "more", mountPath: "/more" }],
+      env: [variable],
+      volumes: [volume],
+      volumeMounts: [mount],
       priorityClassName: "system-cluster-critical",
-      extraObjects: [{ apiVersion: "v1", kind: "Secret", metadata: { name: "{{ .Release.Name }}-more" } }],
+      podSecurityContext: { fsGroup: 1000 },
+      extraObjects: [secret("{{ .Release.Name }}-more")],
     };
     writeFileSync(file, stringify(values));
     const objects = rendered(chart, needed, [file]);
     const { metadata, spec } = podIn(objects);
     expect(metadata.labels).toMatchObject({ team: "dns", "app.kubernetes.io/name": "clusterset-doh" });
     expect(metadata.annotations).toMatchObject({ "a.example/b": "c", "checksum/config": expect.any(String) });
-    expect(spec.priorityClassName).toBe("system-cluster-critical");
-    expect(spec.volumes).toContainEqual({ name: "more", emptyDir: { medium: "Memory" } });
-    const [container] = spec.containers as { env: object[]; volumeMounts: object[] }[];
-    expect(container!.env).toContainEqual({ name: "HTTPS_PROXY", value: "http://proxy.example:3128" });
-    expect(container!.volumeMounts).toContainEqual({ name: "more", mountPath: "/more" });
-    const { release } = charts[chart];
-    expect(objects).toContainEqual({
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: `${release}-more` },
+    expect(spec).toMatchObject({
+      priorityClassName: "system-cluster-critical",
+      securityContext: { runAsUser: 65532, fsGroup: 1000 },
+      volumes: expect.arrayContaining([volume]),
+      containers: [
+        { env: expect.arrayContaining([variable]), volumeMounts: expect.arrayContaining([mount]) },
+      ],
     });
+    expect(objects).toContainEqual(secret(`${charts[chart].release}-more`));
+    const monitors = objects.filter(({ kind }) => kind === "ServiceMonitor");
+    for (const { spec } of monitors) expect(spec).toMatchObject({ endpoints: [{ authorization }] });
+    expect(monitors).toHaveLength(chart === "gateway" ? 1 : 0);
   });
 });
 
-describe("the charts reject values", () => {
-  test.each([
-    [
-      "gateway",
-      { host: "https://doh.example.org" },
-      "'/host': 'https://doh.example.org' is not valid hostname",
-    ],
-    ["gateway", { "clusters.East.token": "a" }, "'/clusters': additional properties 'East' not allowed"],
-    [
-      "gateway",
-      { "config.limits.connections": "many" },
-      "'/config/limits/connections': got string, want integer",
-    ],
-    // They would break the pod, or the chart overwrites them.
-    ...["listen", "stateDirectory", "store"].map(
-      (key) =>
-        [
-          "gateway",
-          { [`config.${key}`]: "a" },
-          `'/config': additional properties '${key}' not allowed`,
-        ] as const,
-    ),
-    ["gateway", { "config.tls": "false" }, "'/config/tls': got boolean, want object"],
-    [
-      "gateway",
-      { "clusters.east.tokenFile": "/east.token" },
-      "'/clusters/east': additional properties 'tokenFile' not allowed",
-    ],
-    [
-      "worker",
-      { ...worker, gateway: HOST },
-      "'/gateway': 'doh.example.org' does not match pattern '^https?://'",
-    ],
-  ] as const)("%s %j: %s", (chart, values, reason) => {
-    expect(() => rendered(chart, values)).toThrow(reason);
-  });
+test.each([
+  [
+    "gateway",
+    { host: "https://doh.example.org" },
+    "'/host': 'https://doh.example.org' is not valid hostname",
+  ],
+  ["gateway", { "clusters.East.token": "a" }, "'/clusters': additional properties 'East' not allowed"],
+  [
+    "gateway",
+    { "config.limits.connections": "many" },
+    "'/config/limits/connections': got string, want integer",
+  ],
+  // They would break the pod, or the chart overwrites them.
+  ["gateway", { "config.listen": "a" }, "'/config': additional properties 'listen' not allowed"],
+  [
+    "gateway",
+    { "config.stateDirectory": "a" },
+    "'/config': additional properties 'stateDirectory' not allowed",
+  ],
+  ["gateway", { "config.store": "a" }, "'/config': additional properties 'store' not allowed"],
+  [
+    "worker",
+    { ...worker, gateway: HOST },
+    "'/gateway': 'doh.example.org' does not match pattern '^https?://'",
+  ],
+] as const)("the chart of the %s rejects %j: %s", (chart, values, reason) => {
+  expect(() => rendered(chart, values)).toThrow(reason);
 });
 
 describe("the config file that the chart renders", () => {
@@ -382,25 +328,8 @@ describe("the config file that the chart renders", () => {
     expect(urlOf({ "service.port": "8443", "ingress.enabled": "true" })).toBe(`https://${HOST}`);
   });
 
-  test("has a store with a password from a Secret, and then no state folder", () => {
-    const url = "rediss://valkey.example.org:6379";
-    const { store, stateDirectory } = configOf({ "store.url": url, "store.username": "gateway" });
-    expect(store).toMatchObject({
-      url,
-      username: "gateway",
-      prefix: "clusterset-doh",
-      passwordFile: "/etc/clusterset-doh/store/password",
-    });
-    expect(stateDirectory).not.toContain("/var/lib");
-    expect(configOf({}).store).toBeUndefined();
-  });
-
   test("has a credential for each cluster: the file of its token, or what else is given", () => {
-    const oidc = {
-      issuer: "https://issuer.example",
-      subject: "worker",
-      jwksFile: "/etc/clusterset-doh/keys/west",
-    };
+    const oidc = { issuer: "https://issuer.example", subject: "worker", jwksFile: "/etc/keys/west" };
     const given = Object.entries(oidc).map(([key, value]) => [`clusters.west.oidc.${key}`, value]);
     const { credentials } = configOf({ "clusters.east.token": "secret", ...Object.fromEntries(given) }).push;
     expect(credentials).toMatchObject([
@@ -423,11 +352,8 @@ describe("a real API server with the CRDs of cert-manager, Gateway API and the P
     kubectl = (...args) => runProgram(program, [...access, ...args]);
     const files = (await operatorCrds()).flatMap((path) => ["--filename", path]);
     expect(await kubectl("create", ...files)).toMatchObject({ code: 0 });
-    expect(
-      await kubectl("wait", "--for=condition=Established", "crd", "--all", `--timeout=${DEADLINE / 1000}s`),
-    ).toMatchObject({
-      code: 0,
-    });
+    const established = ["--for=condition=Established", "crd", "--all", `--timeout=${DEADLINE / 1000}s`];
+    expect(await kubectl("wait", ...established)).toMatchObject({ code: 0 });
     for (const { namespace } of Object.values(charts))
       expect(await kubectl("create", "namespace", namespace)).toMatchObject({ code: 0 });
   });
@@ -442,7 +368,10 @@ describe("a real API server with the CRDs of cert-manager, Gateway API and the P
   };
 
   test("takes every object of these combinations", async () => {
-    const distinct = new Map(objectsOfAll().map((object) => [JSON.stringify(object), object]));
+    const onOpenShift = [...gatewayOverlay(["openshift"]), ...workerOverlay(["openshift"])];
+    const distinct = new Map(
+      [...objectsOfAll(), ...onOpenShift].map((object) => [JSON.stringify(object), object]),
+    );
     expect(distinct.size).toBeGreaterThan(40);
     const applied = await dryRun([...distinct.values()]);
     expect(applied).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/error|unknown field/i) });

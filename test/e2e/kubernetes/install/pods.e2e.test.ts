@@ -64,13 +64,11 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   });
 
   /** Runs a line of the page, and returns what it prints; the gateway listens on a port of its own here. */
-  async function run(line: string, central: ApiServer, expected = 0): Promise<string> {
+  function run(line: string, central: ApiServer, expected = 0): Promise<string> {
     const text = line
       .replaceAll(/([= ])https:\/\/doh\.example\.org/g, `$1https://localhost:${port}`)
       .replaceAll(`${MCS_API}/${crdModules["mcs-api"].version}/config/crd`, mcsCrds);
-    const { code, stdout, stderr } = await reader.run(text, { central, east, west });
-    expect([code, code === expected ? "" : stderr], line).toEqual([expected, ""]);
-    return stdout;
+    return reader.expectRun(text, { central, east, west }, expected);
   }
 
   /**
@@ -109,14 +107,12 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     return printed;
   }
 
-  const gatewayPod = async (server: ApiServer, at: number) => {
-    const client = gatewayClient(`https://localhost:${at}`, () => certificate.cert, gateway.tokenFileFor);
+  const gatewayPod = async (server: ApiServer, client: GatewayClient) => {
     const pod = await startPod(server, GATEWAY_NAMESPACE, "statefulsets", "gateway", {
-      replaced: { ":8443": `127.0.0.1:${at}` },
+      replaced: { ":8443": client.url.replace("https://localhost", "127.0.0.1") },
       ready: async () => (await client.http("/healthz")).status === 200,
     });
     running.push(pod);
-    return pod;
   };
   const workerPod = async (server: ApiServer, replaced: Record<string, string> = {}) => {
     const env = { NODE_EXTRA_CA_CERTS: certificate.certPath };
@@ -135,7 +131,7 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
   test("by Helm: the gateway's pod answers for the cluster whose worker pushes", async () => {
     expect((await carryOut(undefined, HELM, east)).length).toBeGreaterThan(2);
     const notes = (await carryOut(HELM, KUSTOMIZE, east)).join("");
-    await gatewayPod(east, port);
+    await gatewayPod(east, gateway);
     await eventually(async () => (await gateway.http("/readyz")).text).toContain("no cluster has pushed");
     // The command that the notes name, which the page has later.
     const [command] = /helm test gateway --namespace .*/.exec(notes)!;
@@ -154,29 +150,25 @@ describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
     ]);
   });
 
-  test("by kustomize: the worker's pod of another cluster pushes to the same gateway", async () => {
+  test("by kustomize: another cluster's worker pushes to the same gateway, and a gateway has the same tokens", async () => {
     await carryOut(KUSTOMIZE, "## First answer", west);
     const pod = await workerPod(west);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1", "10.2.0.1"]);
     // Logged when the acknowledgement is there, shortly after the gateway answers.
     await eventually(() => pod.log()).toContain("snapshot acknowledged");
     expect(pod.log()).not.toMatch(/"level":"(?:warn|error)"/);
-  });
 
-  test("by kustomize: the gateway's pod starts with the same config and tokens", async () => {
     // Its Secret gateway-tls is the reader's first step in this cluster.
-    const [create] = stepsOf(PAGE, HELM).filter(
-      (step) => step.kind === "run" && step.line.includes("secret tls"),
+    const [create] = stepsOf(PAGE, HELM).flatMap((step) =>
+      step.kind === "run" && step.line.includes("secret tls") ? [step.line] : [],
     );
-    await run(create!.kind === "run" ? create!.line : "", west);
-    const other = await freePort();
+    await run(create!, west);
+    const url = `https://localhost:${await freePort()}`;
+    const other = gatewayClient(url, () => certificate.cert, gateway.tokenFileFor);
     await gatewayPod(west, other);
-    const client = gatewayClient(`https://localhost:${other}`, () => certificate.cert, gateway.tokenFileFor);
-    for (const clusterId of ["east", "west"]) {
-      const headers = { authorization: `Bearer ${client.tokenFor(clusterId)}` };
-      // The token is known: the cluster has not pushed yet.
-      expect((await client.http(`/api/v1/clusters/${clusterId}`, { headers })).status).toBe(404);
-    }
+    // The tokens are known: the clusters have not pushed yet.
+    for (const clusterId of ["east", "west"])
+      await expect(other.clusterStatus(clusterId)).rejects.toThrow(`status of ${clusterId}: 404`);
   });
 
   test("without the cluster id the gateway rejects the worker, and with an empty one the worker says what to set", async () => {

@@ -76,8 +76,7 @@ async function startReplica(): Promise<GatewayClient> {
 test(`the commands of ${PAGE} make a Deployment of two pods`, async () => {
   const [block] = blocksIn(PAGE, "sh").filter((text) => text.includes("helm "));
   const commands = block!.replace("rediss://valkey.example.org:6379", engine.url);
-  const { code, stderr } = await reader.run(commands, { central: server });
-  expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
+  await reader.expectRun(commands, { central: server });
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/gateway`;
   expect(await server.admin.api("GET", path)).toMatchObject({ spec: { replicas: 2 } });
 });
@@ -94,11 +93,8 @@ test("docs/how-to/uninstall.md leaves no key and no user", async () => {
   await Promise.all(running.splice(0).map((process) => process.stop()));
   const [block] = blocksIn("docs/how-to/uninstall.md", "sh").filter((text) => text.includes("valkey-cli"));
   const cli = `redis-cli -p ${engine.port} --user operator --pass ${PASSWORD} --no-auth-warning`;
-  const run = async (commands: string) => {
-    const { code, stdout, stderr } = await reader.run(commands.replaceAll("valkey-cli", cli), {});
-    expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
-    return stdout.trim();
-  };
+  const run = async (commands: string) =>
+    (await reader.expectRun(commands.replaceAll("valkey-cli", cli), {})).trim();
   expect(await run("valkey-cli dbsize; valkey-cli acl users")).toMatch(/^[1-9]\d*\n.*\ngateway\n/s);
   await run(block!);
   expect(await run("valkey-cli dbsize; valkey-cli acl users")).toBe("0\ndefault\noperator");

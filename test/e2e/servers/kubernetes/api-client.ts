@@ -2,12 +2,10 @@ import { Agent, request } from "undici";
 import { DEADLINE } from "../../../deadline.ts";
 import { type KubeObject, pathOf } from "./objects.ts";
 
-/** An answer of an API server other than 2xx. */
 export class ApiError extends Error {
   readonly status: number;
   readonly body: string;
 
-  /** The message has the request and the API server's answer. */
   constructor(what: string, status: number, body: string) {
     super(`${what}: ${status} ${body}`);
     this.status = status;
@@ -21,7 +19,6 @@ export class ApiClient {
   readonly #token: string;
   readonly #agent: Agent;
 
-  /** `ca` is the PEM text that the server's certificate is checked against. */
   constructor(url: string, ca: string, token: string) {
     this.#url = url;
     this.#token = token;
@@ -67,14 +64,11 @@ export class ApiClient {
     }
   }
 
-  /** Reads the object of that kind and name. */
   get(object: KubeObject): Promise<KubeObject> {
     return this.api("GET", pathOf(object));
   }
 
-  /**
-   * Creates or changes each object by server-side apply, in order, and returns what the server made of them.
-   */
+  /** Creates or changes objects by server-side apply, in order; returns what the server made of them. */
   async apply(...objects: KubeObject[]): Promise<KubeObject[]> {
     const applied: KubeObject[] = [];
     for (const object of objects) {
@@ -84,12 +78,10 @@ export class ApiClient {
     return applied;
   }
 
-  /** Merges `patch` into an object. */
   patch(object: KubeObject, patch: unknown): Promise<KubeObject> {
     return this.api("PATCH", pathOf(object), patch, "application/merge-patch+json");
   }
 
-  /** Merges `status` into the status of an object. */
   patchStatus(object: KubeObject, status: unknown): Promise<KubeObject> {
     return this.api("PATCH", `${pathOf(object)}/status`, { status }, "application/merge-patch+json");
   }
@@ -114,7 +106,6 @@ export class ApiClient {
     await this.api("PUT", `/api/v1/namespaces/${name}/finalize`, { ...namespace, spec: { finalizers: [] } });
   }
 
-  /** Closes the connections. */
   close(): Promise<void> {
     return this.#agent.destroy();
   }

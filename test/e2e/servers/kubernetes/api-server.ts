@@ -6,74 +6,38 @@ import { ServerProcess } from "../process.ts";
 import { removeFolder, temporaryFolder } from "../tools/folders.ts";
 import { ensureTool } from "../tools/tools.ts";
 import { waitFor } from "../wait.ts";
-import { ApiClient, ApiError } from "./api-client.ts";
-import { type AuditedWrite, auditFlags, readAuditLog } from "./audit-log.ts";
+import { ApiClient } from "./api-client.ts";
+import { auditFlags, readAuditLog } from "./audit-log.ts";
 import { installCrds } from "./crds.ts";
-import { type Etcd, startEtcd } from "./etcd.ts";
+import { startEtcd } from "./etcd.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 
 const adminToken = "admin-of-the-end-to-end-tests";
 
-/** What may differ between the API servers of one test. */
 export interface ApiServerOptions {
-  /** For folder and log names. */
   name?: string;
-  /** Where Services get their cluster IPs from, at most one range per family. */
-  serviceCidrs?: string;
   /** Whether the MCS and ClusterProperty CRDs are installed; yes by default. */
   crds?: boolean;
-  /** Further flags of kube-apiserver. */
   args?: string[];
 }
 
 /** A real kube-apiserver with its own etcd: RBAC is on, and no controllers run. */
-export interface ApiServer {
-  url: string;
-  folder: string;
-  /** The PEM text that clients check the server's certificate against. */
-  ca: string;
-  process: ServerProcess;
-  etcd: Etcd;
-  /** Speaks as a member of system:masters. */
-  admin: ApiClient;
-  /** A client with another token, for instance of a service account. */
-  clientFor(token: string): ApiClient;
-  /**
-   * Writes a kubeconfig file for a token (the administrator's by default) and returns its path; `through` is
-   * another way to the server.
-   */
-  kubeconfig(token?: string, through?: { host: string; port: number }): string;
-  /** Restarts kube-apiserver on the same port with the same certificate; its watch caches start empty. */
-  restart(): Promise<void>;
-  /** Drops etcd's history. Only after `restart` too do watches from an old resource version get 410 Gone. */
-  compactEtcd(): Promise<string>;
-  /** Everything that the account of the control plane (`AUDITED`) has tried to write, in order. */
-  writes(): AuditedWrite[];
-  /** Stops both processes and removes the folder. */
-  stop(): Promise<void>;
-}
+export type ApiServer = Awaited<ReturnType<typeof startNew>>["server"];
 
 /** A server that runs without a test, with what its etcd had at first. */
-interface Idle {
-  readonly server: ApiServer;
-  readonly contents: ReadonlyMap<string, string>;
-}
+type Idle = Awaited<ReturnType<typeof startNew>>;
 
 /** Those of this process, by whether they have CRDs: a start takes some ten seconds of CPU time. */
 const idle = { with: [] as Idle[], without: [] as Idle[] };
 const MOST_IDLE = 3;
 
-/**
- * A kube-apiserver with its own etcd on free loopback ports: a new one, or one that a test of this process
- * has stopped, with what it had at first. Several may run at the same time.
- */
+/** A kube-apiserver with its own etcd: a new one, or one that a test has stopped, with its first state. */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const { args, serviceCidrs, crds = true } = options;
-  const isUsual = args === undefined && serviceCidrs === undefined;
+  const { args, crds = true } = options;
   const pool = crds ? idle.with : idle.without;
-  const { server, contents } = (isUsual && takeRunning(pool)) || (await startNew(options));
+  const { server, contents } = (args === undefined && takeRunning(pool)) || (await startNew(options));
   return inUse(server, async () => {
-    const isReusable = isUsual && pool.length < MOST_IDLE && server.process.starts === 1;
+    const isReusable = args === undefined && pool.length < MOST_IDLE && server.process.starts === 1;
     if (isReusable && (await reset(server, contents))) pool.push({ server, contents });
     else await server.stop();
   });
@@ -108,10 +72,7 @@ function inUse(server: ApiServer, release: () => Promise<void>): ApiServer {
   };
 }
 
-/**
- * Gives a server back what it had at first. @returns whether it is as new: not where it has ended, or where
- * its CRDs have changed, whose handlers it makes anew
- */
+/** @returns whether a server is as at first: not where it has ended, or where its CRDs have changed */
 async function reset(server: ApiServer, contents: ReadonlyMap<string, string>): Promise<boolean> {
   if (!isRunning(server)) return false;
   const { etcd, admin } = server;
@@ -132,7 +93,7 @@ async function reset(server: ApiServer, contents: ReadonlyMap<string, string>): 
 const SYSTEM_NAMESPACES = /^(default|kube-(system|public|node-lease))$/;
 type KubeList = { readonly items?: readonly { readonly metadata: { readonly name: string } }[] };
 
-async function startNew(options: ApiServerOptions): Promise<Idle> {
+async function startNew(options: ApiServerOptions) {
   const program = await ensureTool("kube-apiserver");
   const folder = temporaryFolder(options.name ?? "cluster");
   const port = await freePort();
@@ -143,7 +104,7 @@ async function startNew(options: ApiServerOptions): Promise<Idle> {
   const process = await ServerProcess.start({
     name: "kube-apiserver",
     command: program,
-    args: [...flags(folder, port, etcd.url, options), ...(options.args ?? [])],
+    args: [...flags(folder, port, etcd.url), ...(options.args ?? [])],
     folder,
     // The certificate is made at the first start. It may be read while it is written, so each probe reads it
     // anew.
@@ -158,21 +119,24 @@ async function startNew(options: ApiServerOptions): Promise<Idle> {
     },
   });
   const admin = connect(adminToken);
-  const server: ApiServer = {
+  const server = {
     url,
     folder,
     ca: readFileSync(caPath, "utf8"),
     process,
     etcd,
+    /** Speaks as a member of system:masters. */
     admin,
     clientFor: connect,
-    kubeconfig: (token = adminToken, through) =>
+    /** Writes a kubeconfig for a token, the administrator's by default. @param through another way to it */
+    kubeconfig: (token = adminToken, through?: { host: string; port: number }) =>
       writeKubeconfig(folder, {
         url: through ? `https://${through.host}:${through.port}` : url,
         caPath,
         token,
         ...(through && { serverName: "127.0.0.1" }),
       }),
+    /** Restarts kube-apiserver on the same port with the same certificate; its watch caches start empty. */
     restart: async () => {
       // A client that keeps a watch open holds up its end for half a minute.
       const stops = () => process.log().split("Stopped listening").length;
@@ -182,7 +146,9 @@ async function startNew(options: ApiServerOptions): Promise<Idle> {
       await process.kill();
       await process.start();
     },
+    /** Drops etcd's history; only after `restart`, too, do watches from an old version get 410 Gone. */
     compactEtcd: () => etcd.compact(),
+    /** Everything that the account of the control plane (`AUDITED`) has tried to write, in order. */
     writes: () => readAuditLog(folder),
     stop: async () => {
       await admin.close();
@@ -190,12 +156,15 @@ async function startNew(options: ApiServerOptions): Promise<Idle> {
       removeFolder(folder);
     },
   };
-  await waitForSystemNamespaces(admin);
+  await waitFor("namespaces default and kube-system", async () => {
+    for (const name of ["default", "kube-system"]) await admin.api("GET", `/api/v1/namespaces/${name}`);
+    return true;
+  });
   if (options.crds !== false) await installCrds(admin);
   return { server, contents: await etcd.contents() };
 }
 
-function flags(folder: string, port: number, etcdUrl: string, options: ApiServerOptions): string[] {
+function flags(folder: string, port: number, etcdUrl: string): string[] {
   const tokens = join(folder, "tokens.csv");
   writeFileSync(tokens, `${adminToken},admin,admin,"system:masters"\n`, { mode: 0o600 });
   const signingKey = join(folder, "service-accounts.key");
@@ -211,7 +180,7 @@ function flags(folder: string, port: number, etcdUrl: string, options: ApiServer
     `--cert-dir=${join(folder, "certificates")}`,
     `--token-auth-file=${tokens}`,
     "--authorization-mode=RBAC",
-    `--service-cluster-ip-range=${options.serviceCidrs ?? "10.96.0.0/16,fd00:10:96::/112"}`,
+    "--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112",
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-signing-key-file=${signingKey}`,
     `--service-account-key-file=${signingKey}`,
@@ -220,17 +189,4 @@ function flags(folder: string, port: number, etcdUrl: string, options: ApiServer
     "--profiling=false",
     ...auditFlags(folder),
   ];
-}
-
-async function waitForSystemNamespaces(admin: ApiClient): Promise<void> {
-  await waitFor("namespaces default and kube-system", async () => {
-    for (const name of ["default", "kube-system"]) {
-      const found = await admin.api("GET", `/api/v1/namespaces/${name}`).catch((error: unknown) => {
-        if (error instanceof ApiError && error.status === 404) return false;
-        throw error;
-      });
-      if (!found) return false;
-    }
-    return true;
-  });
 }

@@ -3,23 +3,10 @@ import { join } from "node:path";
 import type { KubeObject } from "./objects.ts";
 
 /** A request that would write, as an API server logged it when it had answered. */
-export interface AuditedWrite {
-  readonly verb: "create" | "update" | "patch" | "delete" | "deletecollection";
-  /** `services`, `serviceimports/status`. */
-  readonly resource: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** The HTTP status. */
-  readonly code: number;
-  /** Milliseconds since the epoch, of the request. */
-  readonly at: number;
-  /** Differs between any two tokens. */
-  readonly credential: string;
-  readonly response: KubeObject | undefined;
-}
+export type AuditedWrite = ReturnType<typeof writeOf>;
 
 interface AuditEvent {
-  readonly verb: AuditedWrite["verb"];
+  readonly verb: "create" | "update" | "patch" | "delete" | "deletecollection";
   readonly user: { readonly extra?: Readonly<Record<string, readonly string[]>> };
   readonly objectRef?: {
     readonly resource: string;
@@ -71,15 +58,18 @@ export function readAuditLog(folder: string): AuditedWrite[] {
   return lines.filter(Boolean).map((line) => writeOf(JSON.parse(line) as AuditEvent));
 }
 
-function writeOf(event: AuditEvent): AuditedWrite {
+function writeOf(event: AuditEvent) {
   const { resource = "", subresource, namespace = "", name } = event.objectRef ?? {};
   return {
     verb: event.verb,
+    /** `services`, `serviceimports/status`. */
     resource: subresource === undefined ? resource : `${resource}/${subresource}`,
     namespace,
     name: name ?? event.responseObject?.metadata?.name ?? "",
     code: event.responseStatus.code,
+    /** Milliseconds since the epoch, of the request. */
     at: Date.parse(event.requestReceivedTimestamp),
+    /** Differs between any two tokens. */
     credential: event.user.extra?.["authentication.kubernetes.io/credential-id"]?.[0] ?? "",
     response: event.responseObject,
   };

@@ -5,9 +5,7 @@ import { ServerProcess } from "../process.ts";
 import { ensureTool } from "../tools/tools.ts";
 import type { ApiServer } from "./api-server.ts";
 
-/**
- * What namespaces, Deployments, StatefulSets and the EndpointSlices of Services need; no controller of nodes.
- */
+/** What namespaces, Deployments, StatefulSets and EndpointSlices need; no controller of nodes. */
 const controllers = [
   "deployment-controller",
   "replicaset-controller",
@@ -18,7 +16,6 @@ const controllers = [
   "serviceaccount-controller",
 ];
 
-/** Starts a kube-controller-manager for an API server. */
 export async function startControllerManager(server: ApiServer): Promise<ServerProcess> {
   const program = await ensureTool("kube-controller-manager");
   const port = await freePort();

@@ -9,27 +9,23 @@ import type { KubeObject } from "./objects.ts";
 
 /** Installs the CRDs of the MCS API and of ClusterProperty, and waits until the API server serves them. */
 export async function installCrds(client: ApiClient): Promise<void> {
-  const manifests = await Promise.all(
-    filesIn(await ensureTool("mcsCrds")).map(
-      async (path) => parse(await readFile(path, "utf8")) as KubeObject,
-    ),
-  );
-  await client.apply(...manifests, clusterPropertyCrd());
-  await Promise.all([
-    waitUntilServed(client, "/apis/multicluster.x-k8s.io/v1beta1/serviceimports"),
-    waitUntilServed(client, "/apis/multicluster.x-k8s.io/v1beta1/serviceexports"),
-    waitUntilServed(client, "/apis/multicluster.x-k8s.io/v1alpha1/serviceimports"),
-    waitUntilServed(client, "/apis/multicluster.x-k8s.io/v1alpha1/serviceexports"),
-    waitUntilServed(client, "/apis/about.k8s.io/v1beta1/clusterproperties"),
-  ]);
+  await client.apply(...(await manifestsAt(filesIn(await ensureTool("mcsCrds")))), clusterPropertyCrd());
+  for (const version of ["v1beta1", "v1alpha1"])
+    for (const kind of ["serviceimports", "serviceexports"])
+      await untilServed(client, `multicluster.x-k8s.io/${version}/${kind}`);
+  await untilServed(client, "about.k8s.io/v1beta1/clusterproperties");
 }
 
 /** Installs the CRD of PodMonitors, and waits until the API server serves it. */
 export async function installPodMonitorCrd(client: ApiClient): Promise<void> {
-  const manifests = (await operatorCrds()).filter((path) => path.endsWith("_podmonitors.yaml"));
-  if (manifests.length !== 1) throw new Error(`PodMonitor has ${manifests.length} CRDs`);
-  await client.apply(parse(await readFile(manifests[0]!, "utf8")) as KubeObject);
-  await waitUntilServed(client, "/apis/monitoring.coreos.com/v1/podmonitors");
+  const paths = (await operatorCrds()).filter((path) => path.endsWith("_podmonitors.yaml"));
+  if (paths.length !== 1) throw new Error(`PodMonitor has ${paths.length} CRDs`);
+  await client.apply(...(await manifestsAt(paths)));
+  await untilServed(client, "monitoring.coreos.com/v1/podmonitors");
+}
+
+function manifestsAt(paths: readonly string[]): Promise<KubeObject[]> {
+  return Promise.all(paths.map(async (path) => parse(await readFile(path, "utf8"))));
 }
 
 /** The manifests of the CRDs whose objects the manifests of the gateway may have. */
@@ -38,16 +34,13 @@ export async function operatorCrds(): Promise<string[]> {
   return (await Promise.all(folders.map(async (name) => filesIn(await ensureTool(name))))).flat();
 }
 
-/** The paths of the files in a folder, in order. */
 export function filesIn(folder: string): string[] {
   return readdirSync(folder)
     .sort()
     .map((file) => join(folder, file));
 }
 
-/**
- * Lets the API server serve a version of a CRD, such as `serviceimports.multicluster.x-k8s.io`, or no longer.
- */
+/** Whether the API server serves a version of a CRD, such as `serviceimports.multicluster.x-k8s.io`. */
 export async function setServed(
   client: ApiClient,
   crd: string,
@@ -62,16 +55,14 @@ export async function setServed(
   await client.api("PATCH", path, patch, "application/json-patch+json");
 }
 
-function waitUntilServed(client: ApiClient, path: string): Promise<true> {
-  return waitFor(`${path} served`, async () => {
-    await client.api("GET", `${path}?limit=1`);
-    return true as const;
+async function untilServed(client: ApiClient, resource: string): Promise<void> {
+  await waitFor(`${resource} served`, async () => {
+    await client.api("GET", `/apis/${resource}?limit=1`);
+    return true;
   });
 }
 
-/**
- * The shape that KEP-2149 gives ClusterProperty; about-api publishes no Go module to take the manifest from.
- */
+/** The shape that KEP-2149 gives ClusterProperty; about-api has no Go module with the manifest. */
 function clusterPropertyCrd(): KubeObject {
   const spec = {
     type: "object",
@@ -97,4 +88,23 @@ function clusterPropertyCrd(): KubeObject {
       ],
     },
   };
+}
+
+interface CustomResourceDefinition extends KubeObject {
+  spec: { group: string; names: { plural: string }; versions: { name: string; storage: boolean }[] };
+}
+
+/** Installs the MCS API under GKE's group, with the MCS API's schemas: GKE publishes none. */
+export async function installGkeCrds(admin: ApiClient): Promise<void> {
+  for (const manifest of await manifestsAt(filesIn(await ensureTool("mcsCrds")))) {
+    const crd = manifest as CustomResourceDefinition;
+    const { plural } = crd.spec.names;
+    const stored = crd.spec.versions.find(({ storage }) => storage);
+    await admin.apply({
+      ...crd,
+      metadata: { name: `${plural}.net.gke.io` },
+      spec: { ...crd.spec, group: "net.gke.io", versions: [{ ...stored, name: "v1", served: true }] },
+    } as KubeObject);
+    await untilServed(admin, `net.gke.io/v1/${plural}`);
+  }
 }

@@ -4,23 +4,7 @@ import { freePort } from "../ports.ts";
 import { ServerProcess } from "../process.ts";
 import { ensureTool } from "../tools/tools.ts";
 
-/** A running etcd with one member. */
-export interface Etcd {
-  url: string;
-  process: ServerProcess;
-  /** Drops the history before now, as `etcdctl compact` does, and returns the revision. */
-  compact(): Promise<string>;
-  /** Every key with its value, both in base64. */
-  contents(): Promise<Map<string, string>>;
-  /**
-   * Gives every key the value that it had, but those that `isLeft` picks.
-   * @returns the keys that had changed
-   */
-  restore(contents: ReadonlyMap<string, string>, isLeft: (key: string) => boolean): Promise<string[]>;
-}
-
-/** Starts an etcd that keeps its data in `folder`. */
-export async function startEtcd(folder: string): Promise<Etcd> {
+export async function startEtcd(folder: string) {
   const etcd = await ensureTool("etcd");
   const url = `http://127.0.0.1:${await freePort()}`;
   const peerUrl = `http://127.0.0.1:${await freePort()}`;
@@ -49,10 +33,12 @@ export async function startEtcd(folder: string): Promise<Etcd> {
     process,
     compact: () => compact(url),
     contents: () => contents(url),
-    restore: (before, isLeft) => restore(url, before, isLeft),
+    restore: (before: ReadonlyMap<string, string>, isLeft: (key: string) => boolean) =>
+      restore(url, before, isLeft),
   };
 }
 
+/** Every key with its value, both in base64. */
 async function contents(url: string): Promise<Map<string, string>> {
   // From the zero byte on, without an end.
   const everything = { key: "AA==", range_end: "AA==" };
@@ -62,6 +48,7 @@ async function contents(url: string): Promise<Map<string, string>> {
   return new Map(kvs.map(({ key, value = "" }) => [key, value]));
 }
 
+/** Gives every key its value back but those that `isLeft` picks. @returns the keys that had changed */
 async function restore(
   url: string,
   before: ReadonlyMap<string, string>,
@@ -80,6 +67,7 @@ async function restore(
   return changed.map(({ name }) => name);
 }
 
+/** Drops the history before now, as `etcdctl compact` does, and returns the revision. */
 async function compact(url: string): Promise<string> {
   const key = Buffer.from("any").toString("base64");
   const { header } = (await gateway(`${url}/v3/kv/range`, { key })) as { header: { revision: string } };

@@ -3,10 +3,7 @@ import { join } from "node:path";
 
 let written = 0;
 
-/**
- * Writes a kubeconfig file with one context into `folder` and returns its path. JSON is YAML, so it is JSON.
- * `serverName` is the name in the server's certificate, if not that of the URL.
- */
+/** Writes a kubeconfig file with one context. @param access `serverName`: that in the certificate */
 export function writeKubeconfig(
   folder: string,
   access: { url: string; caPath: string; token: string; serverName?: string },

@@ -6,7 +6,6 @@ import { ServerProcess } from "../process.ts";
 import { ensureTool } from "../tools/tools.ts";
 import { waitFor } from "../wait.ts";
 import type { ApiServer } from "./api-server.ts";
-import { kwokStages } from "./kwok-stages.ts";
 import type { KubeObject } from "./objects.ts";
 
 /** The node that kwok plays the kubelet of. */
@@ -20,10 +19,7 @@ export interface FakeNode {
   shell: string;
 }
 
-/**
- * Starts a kwok for one node, which every new pod gets: an admission policy replaces the scheduler. Commands
- * in containers run on this machine.
- */
+/** Starts a kwok for one node that every new pod gets; commands in containers run on this machine. */
 export async function startKwok(server: ApiServer, node: FakeNode): Promise<ServerProcess> {
   const kwok = await ensureTool("kwok");
   const port = await freePort();
@@ -89,4 +85,61 @@ function admission(nodeName: string): KubeObject[] {
     { apiVersion, kind: "MutatingAdmissionPolicy", metadata, spec: policy },
     { apiVersion, kind: "MutatingAdmissionPolicyBinding", metadata, spec: { policyName: metadata.name } },
   ];
+}
+
+const PHASE = { key: ".status.phase" };
+const NOT_READY = {
+  key: '.status.conditions.[] | select( .type == "Ready" ) | .status',
+  operator: "NotIn",
+  values: ["True"],
+};
+
+/** What kwok does for a kubelet: a node and its pods are ready, and a deleted pod gone, at once. */
+const kwokStages: readonly object[] = [
+  stage("node-ready", "Node", [NOT_READY], {
+    statusTemplate: `
+conditions:
+- { type: Ready, status: "True", reason: KubeletReady, message: kwok, lastTransitionTime: {{ Now | Quote }}, lastHeartbeatTime: {{ Now | Quote }} }
+addresses:
+- { type: InternalIP, address: {{ NodeIP | Quote }} }
+daemonEndpoints:
+  kubeletEndpoint: { Port: {{ NodePort }} }
+`,
+  }),
+  stage("pod-ready", "Pod", [deletion("DoesNotExist"), { ...PHASE, operator: "In", values: ["Pending"] }], {
+    statusTemplate: `
+{{ $now := Now }}
+phase: Running
+startTime: {{ $now | Quote }}
+hostIP: {{ NodeIP | Quote }}
+conditions:
+{{ range $type := list "PodScheduled" "Initialized" "ContainersReady" "Ready" }}
+- { type: {{ $type }}, status: "True", lastTransitionTime: {{ $now | Quote }} }
+{{ end }}
+containerStatuses:
+{{ range .spec.containers }}
+- { name: {{ .name | Quote }}, image: {{ .image | Quote }}, ready: true, restartCount: 0, state: { running: { startedAt: {{ $now | Quote }} } } }
+{{ end }}
+{{ $ips := PodIPsWith .spec.nodeName false .metadata.uid .metadata.name .metadata.namespace }}
+podIP: {{ index $ips 0 | Quote }}
+podIPs:
+{{ range $ips }}
+- { ip: {{ . | Quote }} }
+{{ end }}
+`,
+  }),
+  stage("pod-delete", "Pod", [deletion("Exists")], { delete: true }),
+];
+
+function deletion(operator: "Exists" | "DoesNotExist"): object {
+  return { key: ".metadata.deletionTimestamp", operator };
+}
+
+function stage(name: string, kind: string, matchExpressions: readonly object[], next: object): object {
+  return {
+    apiVersion: "kwok.x-k8s.io/v1alpha1",
+    kind: "Stage",
+    metadata: { name },
+    spec: { resourceRef: { apiGroup: "v1", kind }, selector: { matchExpressions }, next },
+  };
 }

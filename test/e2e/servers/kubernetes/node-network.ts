@@ -1,39 +1,26 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type NetworkNamespace, startNetworkNamespace } from "../network-namespace.ts";
+import { startNetworkNamespace } from "../network-namespace.ts";
 import { run } from "../run.ts";
 import { temporaryFolder } from "../tools/folders.ts";
 
-/** The addresses of a node and its pods. */
-export interface NodeAddresses {
-  /** This process's end of the link to the node, where it also listens for the node: DNS at port 53. */
-  router: string;
-  address: string;
-  routerV6: string;
-  addressV6: string;
-  podCidrs: readonly [v4: string, v6: string];
-}
-
 /** The network of one node: a namespace that is linked to this process's, which routes between nodes. */
-export interface NodeNetwork extends NodeAddresses {
-  namespace: NetworkNamespace;
-  /** A folder with a program `sh` that runs its commands in this network. */
-  shell: string;
-}
+export type NodeNetwork = Awaited<ReturnType<typeof startNodeNetwork>>;
 
 /** The addresses of the node with this number, from 1. */
-export function nodeAddresses(number: number): NodeAddresses {
+export function nodeAddresses(number: number) {
   return {
+    /** This process's end of the link to the node, where it also listens for the node: DNS at port 53. */
     router: `10.89.${number}.1`,
     address: `10.89.${number}.2`,
     routerV6: `fd00:89:${number}::1`,
     addressV6: `fd00:89:${number}::2`,
-    podCidrs: [`10.244.${number}.0/24`, `fd00:244:${number}::/64`],
+    podCidrs: [`10.244.${number}.0/24`, `fd00:244:${number}::/64`] as const,
   };
 }
 
 /** Makes the network of a node. This process must be in a network namespace made for it, where it is root. */
-export async function startNodeNetwork(number: number): Promise<NodeNetwork> {
+export async function startNodeNetwork(number: number) {
   const folder = temporaryFolder("node");
   const addresses = nodeAddresses(number);
   const { router, address, routerV6, addressV6, podCidrs } = addresses;
@@ -61,6 +48,7 @@ export async function startNodeNetwork(number: number): Promise<NodeNetwork> {
   const line = namespace.command("/bin/sh").join(" ");
   writeFileSync(shell, `#!/bin/sh\nexec ${line} "$@" 2>&1\n`);
   chmodSync(shell, 0o755);
+  // The folder has a program `sh` that runs its commands in this network.
   return { ...addresses, namespace, shell: folder };
 }
 

@@ -1,4 +1,3 @@
-/** A Kubernetes object as JSON. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -20,7 +19,6 @@ const pluralOf: Record<string, string> = {
   ValidatingAdmissionPolicy: "validatingadmissionpolicies",
 };
 
-/** The path of an object on the API server. */
 export function pathOf(object: KubeObject): string {
   const { apiVersion, kind, metadata } = object;
   const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
@@ -28,23 +26,19 @@ export function pathOf(object: KubeObject): string {
   return `${root}${namespace}/${pluralOf[kind] ?? `${kind.toLowerCase()}s`}/${encodeURIComponent(metadata.name)}`;
 }
 
-/** A Namespace. */
 export function namespace(name: string): KubeObject {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
 }
 
-/** A Service; `spec` as in Kubernetes. */
 export function service(namespace: string, name: string, spec: object): KubeObject {
   return { apiVersion: "v1", kind: "Service", metadata: { namespace, name }, spec };
 }
 
-/** A ServiceExport. */
 export function serviceExport(namespace: string, name: string, spec: object = {}): KubeObject {
   const apiVersion = "multicluster.x-k8s.io/v1beta1";
   return { apiVersion, kind: "ServiceExport", metadata: { namespace, name }, spec };
 }
 
-/** A ServiceImport; `spec` as in the MCS API. */
 export function serviceImport(namespace: string, name: string, spec: object): KubeObject {
   const apiVersion = "multicluster.x-k8s.io/v1beta1";
   return { apiVersion, kind: "ServiceImport", metadata: { namespace, name }, spec };

@@ -19,11 +19,7 @@ interface Container {
 
 const INTERVAL_MS = 200;
 
-/**
- * Runs the containers of pods as programs of this machine, each pod in a network namespace with the pod's
- * addresses: what kwok leaves out. Images are not used, so a container without a `command` does not run.
- * Returns a function that ends all of them.
- */
+/** Runs containers with a `command` as programs, each pod in a network namespace. @returns what ends them */
 export function runPods(server: ApiServer, network: NodeNetwork): () => Promise<void> {
   const running = new Map<string, () => void>();
   let stopped = false;

@@ -1,7 +1,6 @@
 import type { ApiClient } from "./api-client.ts";
 import type { KubeObject } from "./objects.ts";
 
-/** One rule of a ClusterRole. */
 export interface PolicyRule {
   apiGroups: string[];
   resources: string[];
@@ -9,23 +8,13 @@ export interface PolicyRule {
   resourceNames?: string[];
 }
 
-/** A service account with a token, and the objects that give it its rights. */
-export interface ServiceAccount {
-  token: string;
-  role: KubeObject;
-  binding: KubeObject;
-}
-
-/**
- * Creates a service account that may do what `rules` say in every namespace, and asks the TokenRequest
- * subresource for a token. `admin.remove(account.binding)` takes the rights away again.
- */
+/** A service account that may do what `rules` say; `admin.remove(account.binding)` takes the rights away. */
 export async function createServiceAccount(
   admin: ApiClient,
   namespace: string,
   name: string,
   rules: PolicyRule[],
-): Promise<ServiceAccount> {
+) {
   const account: KubeObject = { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } };
   const rbac = "rbac.authorization.k8s.io";
   const apiVersion = `${rbac}/v1`;
@@ -42,10 +31,7 @@ export async function createServiceAccount(
   return { token: await requestToken(admin, namespace, name), role, binding };
 }
 
-/**
- * A new token for a service account, for the API server unless audiences are given; Kubernetes accepts no
- * lifetime under 600 seconds.
- */
+/** A token of a service account, for the API server by default; Kubernetes wants 600 seconds at least. */
 export async function requestToken(
   admin: ApiClient,
   namespace: string,

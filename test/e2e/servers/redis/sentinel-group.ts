@@ -8,46 +8,15 @@ import { waitFor } from "../wait.ts";
 
 /** Further settings of a group; without them nobody needs a password, and nothing has TLS. */
 export interface SentinelOptions {
-  /** Servers that replicate the master; 1 by default. */
   readonly replicas?: number;
-  /** The password of `default` at the servers. */
   readonly password?: string;
-  /** The password of `default` at the Sentinels. */
   readonly sentinelPassword?: string;
-  /**
-   * Certificate, key and authority in files: replication, Sentinels and clients then use TLS. The servers
-   * listen in clear, too, for `Redis.run`.
-   */
+  /** Files; replication, Sentinels and clients then use TLS. Servers listen in clear, too, for `run`. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
 /** A master, its replicas, and three Sentinels that watch them. */
-export interface SentinelGroup {
-  /** How the Sentinels call the group. */
-  readonly name: string;
-  /** Where the Sentinels listen: `127.0.0.1:<port>`. */
-  readonly nodes: readonly string[];
-  /** Those that are replicas, and the master. */
-  readonly servers: readonly Redis[];
-  readonly sentinels: readonly ServerProcess[];
-  /** The server that the Sentinels report as the master. */
-  master(): Promise<Redis>;
-  /**
-   * Lets the Sentinels make a replica the master (`SENTINEL FAILOVER`).
-   * @returns the new master, once it takes writes
-   */
-  failover(): Promise<Redis>;
-  /** Waits until another server than this one is the master and takes writes. */
-  masterOtherThan(server: Redis): Promise<Redis>;
-  /**
-   * Waits until all servers but one replicate: until then a master that was replaced may take writes that are
-   * lost.
-   */
-  joined(): Promise<void>;
-  /** Waits until every replica has what the master has. */
-  replicated(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type SentinelGroup = Awaited<ReturnType<typeof startSentinelGroup>>;
 
 const NAME = "gateways";
 const SENTINELS = 3;
@@ -55,7 +24,7 @@ const SENTINELS = 3;
 const SILENCE = 8000;
 
 /** Starts redis-servers and Sentinels, which replace a master that does not reply any more. */
-export async function startSentinelGroup(options: SentinelOptions = {}): Promise<SentinelGroup> {
+export async function startSentinelGroup(options: SentinelOptions = {}) {
   const { replicas = 1, password, sentinelPassword, tls } = options;
   const ports = new Map<Redis, number>();
   const start = async () => {
@@ -104,6 +73,7 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
     masterOtherThan,
     nodes: sentinels.map(({ url }) => new URL(url).host),
     sentinels: sentinels.map(({ process }) => process),
+    /** `SENTINEL FAILOVER`. @returns the new master, once it takes writes */
     async failover() {
       const before = await master();
       // Until replicas have reported to the Sentinels, and for a while after a failover, the Sentinels do not
@@ -113,12 +83,14 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
       });
       return masterOtherThan(before);
     },
+    /** Waits until all servers but one replicate: before, a replaced master may take writes that are lost. */
     async joined() {
       await waitFor("all servers but one to replicate", async () => {
         const infos = await Promise.all(servers.map((server) => server.run("INFO", "replication")));
         return infos.filter((info) => String(info).includes("master_link_status:up")).length === replicas;
       });
     },
+    /** Waits until every replica has what the master has. */
     async replicated() {
       const offset = (info: unknown) => /master_repl_offset:(\d+)/.exec(String(info))?.[1];
       await waitFor("the replicas to have everything", async () => {
@@ -134,10 +106,7 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
   };
 }
 
-async function startSentinel(
-  masterPort: string,
-  { password, sentinelPassword, tls }: SentinelOptions,
-): Promise<{ readonly process: ServerProcess; readonly url: string }> {
+async function startSentinel(masterPort: string, { password, sentinelPassword, tls }: SentinelOptions) {
   const folder = temporaryFolder("sentinel");
   const port = await freePort();
   const url = `${tls === undefined ? "redis" : "rediss"}://127.0.0.1:${port}`;

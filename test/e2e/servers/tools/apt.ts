@@ -77,11 +77,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/**
- * Downloads packages and unpacks them into the cache. They are never installed: nothing of them is started or
- * configured on this machine.
- * @returns the folder with their files
- */
+/** Unpacks packages into the cache, without starting or configuring anything. @returns their folder */
 export async function unpackPackages(name: string, ...others: readonly string[]): Promise<string> {
   const architecture = (await run("dpkg", ["--print-architecture"])).trim();
   return cached(`${name}-${architecture}`, async (folder) => {

@@ -10,10 +10,7 @@ export const cacheFolder = join(
   "e2e",
 );
 
-/**
- * Returns `cacheFolder/name`. If it is absent, `fill` is given an empty folder to fill, which is then renamed
- * into place, so a half-finished build is never taken for a finished one.
- */
+/** Returns `cacheFolder/name`, which `fill` makes if it is absent; a half-finished one never stays. */
 export async function cached(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const target = join(cacheFolder, name);
   if (existsSync(target)) return target;

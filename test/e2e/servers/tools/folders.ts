@@ -4,10 +4,7 @@ import { join } from "node:path";
 
 const folders = new Set<string>();
 
-/**
- * A new temporary folder, which is removed when this process exits if `removeFolder` did not do so before; in
- * a test run, with the folder of the run (run-folder.ts).
- */
+/** A new temporary folder, removed at exit at the latest; in a test run, in that of the run. */
 export function temporaryFolder(name: string): string {
   if (folders.size === 0) process.once("exit", () => folders.forEach(removeFolder));
   const folder = mkdtempSync(join(process.env.E2E_RUN_FOLDER ?? tmpdir(), `clusterset-doh-e2e-${name}-`));

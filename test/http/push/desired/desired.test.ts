@@ -1,22 +1,37 @@
+import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { DesiredLine } from "../../../../src/snapshot/desired-line.ts";
-import { aboutLine } from "../../../gateway/desired/about-line.ts";
+import { aboutLine } from "../../../gateway/about-line.ts";
 import { day, endpoints, exported, exporting, snapshot } from "../../../merge/fixtures.ts";
+import { expectMet } from "../../../property-share.ts";
+import { arbitrarySnapshot } from "../../../worlds/arbitrary.ts";
 import { DesiredReader, openDesiredApi } from "./desired-api.ts";
 
 const pods = (...addresses: string[]) => endpoints(...addresses.map((address) => ({ address })));
+/** As many exports with one endpoint each. */
+function manyExports(count: number) {
+  const one = exported({ endpoints: pods("10.2.0.1") });
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`shop/web-${index}`, one]));
+}
 type Open = Awaited<ReturnType<typeof openDesiredApi>>["open"];
+
+/** A new stream behind its first batch and its leases. */
+async function follow(open: Open, cluster = "a") {
+  const reader = await open(cluster);
+  const { position } = await reader.batch();
+  const leases = await reader.next();
+  return { reader, position, leases };
+}
 
 /** The first lines of a new stream of the cluster "a". */
 async function readOnce(open: Open, after: string) {
   const reader = await open("a", after);
-  const { lines } = await reader.batch();
+  const abouts = await reader.abouts();
   await reader.cancel();
-  return abouts(lines);
+  return abouts;
 }
 
 const about = (line: DesiredLine | undefined) => (line === undefined ? "end" : aboutLine(line));
-const abouts = (lines: readonly DesiredLine[]) => lines.map(about);
 const code = async (response: Response) => [
   response.status,
   ((await response.json()) as { code: string }).code,
@@ -30,7 +45,7 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     const response = await get("a");
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
     const reader = new DesiredReader(response);
-    expect(abouts((await reader.batch()).lines)).toEqual([
+    expect(await reader.abouts()).toEqual([
       "snapshot",
       "import shop/web",
       "slice shop/web a",
@@ -39,11 +54,11 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     ]);
     expect(about(await reader.next())).toBe("leases a,c");
     await push(exporting("c", { exportedAt: day(9), endpoints: pods("10.2.0.2") }));
-    expect(abouts((await reader.batch()).lines)).toEqual(["slice shop/web c"]);
+    expect(await reader.abouts()).toEqual(["slice shop/web c"]);
     await push(snapshot("c"));
-    expect(abouts((await reader.batch()).lines)).toEqual(["import shop/web", "slice shop/web c none"]);
+    expect(await reader.abouts()).toEqual(["import shop/web", "slice shop/web c none"]);
     await push(snapshot("a"));
-    expect(abouts((await reader.batch()).lines)).toEqual([
+    expect(await reader.abouts()).toEqual([
       "import shop/web none",
       "slice shop/web a none",
       "export shop/web none",
@@ -59,14 +74,10 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     await push(exporting("c", { endpoints: pods("10.2.0.1") }));
     const [a, b] = [await open("a"), await open("b")];
     for (const reader of [a, b]) {
-      expect(abouts((await reader.batch()).lines)).toEqual([
-        "snapshot",
-        "import shop/web",
-        "slice shop/web c",
-      ]);
+      expect(await reader.abouts()).toEqual(["snapshot", "import shop/web", "slice shop/web c"]);
       await reader.next();
     }
-    const seen = async () => [abouts((await a.batch()).lines).sort(), abouts((await b.batch()).lines).sort()];
+    const seen = async () => [(await a.abouts()).sort(), (await b.abouts()).sort()];
     const [there, gone] = [
       ["import shop/web", "slice shop/web c"],
       ["import shop/web none", "slice shop/web c none"],
@@ -85,12 +96,8 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     expect((await get("a", undefined, "a", "HEAD")).status).toBe(409);
     await push(exporting("a"));
     const response = await get("a", undefined, "a", "HEAD");
-    expect([response.status, response.headers.get("content-type"), response.body, counts.streams]).toEqual([
-      200,
-      "application/x-ndjson",
-      null,
-      0,
-    ]);
+    expect([response.status, response.body, counts.streams]).toEqual([200, null, 0]);
+    expect(response.headers.get("content-type")).toBe("application/x-ndjson");
   });
 
   it("resumes after a position with what changed since, and begins anew after one of another process", async () => {
@@ -111,13 +118,8 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
 
   it("names the conditions of a cluster's own exports, also of those that its worker cannot export", async () => {
     const { push, open } = await openDesiredApi();
-    const finding = {
-      reason: "NoService",
-      kind: "ServiceExport",
-      namespace: "shop",
-      name: "db",
-      message: "none",
-    };
+    const about = { kind: "ServiceExport", namespace: "shop", name: "db" };
+    const finding = { ...about, reason: "NoService", message: "none" };
     await push({ ...exporting("a"), findings: { "ServiceExport/shop/db/NoService": finding } });
     await push(exporting("c", { exportedAt: day(9), headless: true }));
     const reader = await open("a");
@@ -128,7 +130,7 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
       ["shop/db", ["NoService", "Pending", "NoConflicts"]],
     ]);
     await push(exporting("a"));
-    expect(abouts((await reader.batch()).lines)).toEqual(["export shop/db none"]);
+    expect(await reader.abouts()).toEqual(["export shop/db none"]);
     await reader.cancel();
   });
 
@@ -136,14 +138,12 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     const { push, open, counts } = await openDesiredApi();
     await push(exporting("c", { endpoints: pods("10.2.0.1") }));
     await push(snapshot("a"));
-    const reader = await open("a");
-    await reader.batch();
-    await reader.next();
+    const { reader } = await follow(open);
     const before = counts.lines;
     const own = { "shop/web": { managed: true as const, ips: ["10.96.0.1"], ports: [], endpoints: {} } };
     await push(snapshot("a", { imports: own }));
     await push(exporting("c", { endpoints: pods("10.2.0.2") }));
-    expect(abouts((await reader.batch()).lines)).toEqual(["slice shop/web c"]);
+    expect(await reader.abouts()).toEqual(["slice shop/web c"]);
     expect(counts.lines - before).toBeLessThanOrEqual(3);
     await reader.cancel();
   });
@@ -155,7 +155,12 @@ describe("GET /api/v1/clusters/<id>/desired", () => {
     await push(snapshot("c", { namespaces: { shop: {}, secret: {} }, exports: { "secret/db": exported() } }));
     const reader = await open("a");
     const { lines } = await reader.batch();
-    expect(abouts(lines)).toEqual(["snapshot", "import shop/web", "slice shop/web a", "export shop/web"]);
+    expect(lines.map(aboutLine)).toEqual([
+      "snapshot",
+      "import shop/web",
+      "slice shop/web a",
+      "export shop/web",
+    ]);
     expect(JSON.stringify([...lines, await reader.next()])).not.toMatch(
       /"b"|10\.9\.9\.9|secret|Headless|TypeConflict/,
     );
@@ -178,9 +183,7 @@ describe("a stream of a desired state is rejected", () => {
     expect(await code(await get("a"))).toEqual([409, "CLUSTER_NOT_LIVE"]);
     await push(exporting("a"));
     await push(exporting("c"));
-    const reader = await open("a");
-    await reader.batch();
-    await reader.next();
+    const { reader } = await follow(open);
     await gateway.leave("a");
     await push(snapshot("c"));
     expect(await reader.next()).toBeUndefined();
@@ -209,16 +212,8 @@ describe("a stream of a desired state is rejected", () => {
 it("changes that keep coming hold up no line of leases", async () => {
   const { push, open, pass } = await openDesiredApi({ limits: { controlIdleSeconds: 600 } });
   await push(snapshot("a"));
-  const reader = await open("a");
-  await reader.batch();
-  await reader.next();
-  const many = Object.fromEntries(
-    Array.from({ length: 600 }, (_, index) => [
-      `shop/web-${index}`,
-      exported({ endpoints: pods("10.2.0.1") }),
-    ]),
-  );
-  await push(snapshot("c", { exports: many }));
+  const { reader } = await follow(open);
+  await push(snapshot("c", { exports: manyExports(600) }));
   const first = await reader.next();
   await pass(30_000);
   const lines = [first];
@@ -229,12 +224,7 @@ it("changes that keep coming hold up no line of leases", async () => {
 
 it("leases name a cluster only once its lines are whole: a reader takes its silence for knowledge", async () => {
   const { push, open } = await openDesiredApi();
-  const many = Object.fromEntries(
-    Array.from({ length: 300 }, (_, index) => [
-      `shop/web-${index}`,
-      exported({ endpoints: pods("10.2.0.1") }),
-    ]),
-  );
+  const many = manyExports(300);
   await push(snapshot("a"));
   await push(snapshot("b", { exports: many }));
   const reader = await open("a");
@@ -254,27 +244,19 @@ describe("a stream ends", () => {
   it("after a time, and is resumed: no limit was hit", async () => {
     const { push, open, counts, counters, pass, clock } = await openDesiredApi();
     await push(exporting("a"));
-    const reader = await open("a");
-    const { position } = await reader.batch();
-    await reader.next();
+    const { reader, position } = await follow(open);
     const end = reader.next();
     await pass(100_000);
     expect(await end).toBeUndefined();
     expect(counts.streams).toBe(0);
     expect(clock.timers).toBe(0);
     expect([...counters].filter(([, hits]) => hits > 0)).toEqual([]);
-    expect(abouts((await (await open("a", position)).batch()).lines)).toEqual(["changes"]);
+    expect(await (await open("a", position)).abouts()).toEqual(["changes"]);
   });
 
   it("when its reader takes nothing: it holds one piece, and the others go on", async () => {
     const { push, open, get, counters, pass } = await openDesiredApi();
-    const many = Object.fromEntries(
-      Array.from({ length: 600 }, (_, index) => [
-        `shop/web-${index}`,
-        exported({ endpoints: pods("10.2.0.1") }),
-      ]),
-    );
-    await push(snapshot("c", { exports: many }));
+    await push(snapshot("c", { exports: manyExports(600) }));
     for (const cluster of ["a", "b"]) await push(snapshot(cluster));
     const slow = (await get("a")).body!.getReader();
     const other = await open("b");
@@ -307,11 +289,7 @@ describe("a stream ends", () => {
   it("when the gateway closes, and when the client aborts", async () => {
     const { push, open, gateway, counts } = await openDesiredApi();
     await push(exporting("a"));
-    const [one, two] = [await open("a"), await open("a")];
-    for (const reader of [one, two]) {
-      await reader.batch();
-      await reader.next();
-    }
+    const [{ reader: one }, { reader: two }] = [await follow(open), await follow(open)];
     await two.cancel();
     expect(counts.streams).toBe(1);
     await gateway.close();
@@ -322,12 +300,81 @@ describe("a stream ends", () => {
   it("and sends leases at every third of the shortest one in between", async () => {
     const { push, open, pass } = await openDesiredApi();
     await push(exporting("a"));
-    const reader = await open("a");
-    await reader.batch();
-    const first = await reader.next();
+    const { reader, leases } = await follow(open);
     const again = reader.next();
     await pass(30_000);
-    for (const line of [first, await again]) expect(about(line)).toBe("leases a");
+    for (const line of [leases, await again]) expect(about(line)).toBe("leases a");
     await reader.cancel();
   });
+});
+
+/** What a worker holds of its desired state: each line by what it is about. */
+class Followed {
+  readonly #lines = new Map<string, string>();
+
+  take(lines: readonly DesiredLine[]): void {
+    for (const line of lines) {
+      if ("start" in line) {
+        if (line.start === "snapshot") this.#lines.clear();
+        continue;
+      }
+      if ("leases" in line || "position" in line) continue;
+      const { desired, conditions, ...about } = { desired: null, conditions: null, ...line };
+      const key = JSON.stringify(about);
+      if ((desired ?? conditions) === null) this.#lines.delete(key);
+      else this.#lines.set(key, JSON.stringify(line));
+    }
+  }
+
+  get lines(): string[] {
+    return [...this.#lines.values()].sort();
+  }
+}
+
+it("a stream that goes on from any position, and one that never breaks off, have what a new stream has", async () => {
+  const step = fc.oneof(
+    { weight: 5, arbitrary: arbitrarySnapshot(fc.constantFrom("a", "b", "c")) },
+    { weight: 1, arbitrary: fc.constantFrom("b", "c") },
+  );
+  let changed = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(step, fc.boolean()), { minLength: 2, maxLength: 8 }),
+      async (steps) => {
+        const { gateway, push, open } = await openDesiredApi();
+        await push(exporting("a"));
+        const [resuming, unbroken, anew] = [new Followed(), new Followed(), new Followed()];
+        const reader = await open("a");
+        let position: string | undefined;
+        const resume = async (followed: Followed, after?: string) => {
+          const stream = await open("a", after);
+          const { lines, position: end } = await stream.batch();
+          await stream.cancel();
+          followed.take(lines);
+          if (after !== undefined && lines.length > 1) changed++;
+          return end;
+        };
+        for (const [one, isRead] of steps) {
+          if (typeof one === "string") await gateway.leave(one);
+          else await push(one);
+          if (isRead) position = await resume(resuming, position);
+        }
+        // A change of the cluster's own export, which the unbroken stream has last.
+        await push(snapshot("a", { exports: { "shop/last": exported() } }));
+        await resume(resuming, position);
+        await resume(anew);
+        const isLast = (line: DesiredLine) => "export" in line && line.export === "shop/last";
+        for (let isOver = false; !isOver; ) {
+          const { lines } = await reader.batch();
+          unbroken.take(lines);
+          isOver = lines.some(isLast);
+        }
+        await reader.cancel();
+        expect(resuming.lines).toEqual(anew.lines);
+        expect(unbroken.lines).toEqual(anew.lines);
+      },
+    ),
+    { numRuns: 60 },
+  );
+  expectMet(changed, 20);
 });

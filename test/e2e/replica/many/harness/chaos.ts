@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { Random } from "../../../abuse/harness/random.ts";
 import { waitFor } from "../../../servers/wait.ts";
-import { Gateways, type GatewaysOptions } from "./gateways.ts";
-import type { Member, Replica } from "./member.ts";
+import { Gateways, type GatewaysOptions, type Member } from "./gateways.ts";
 import { ClusterHistory } from "./pushed-states.ts";
 import { addressesOf, Querier } from "./querier.ts";
 import { SimulatedWorker } from "./simulated-worker.ts";
@@ -15,7 +14,6 @@ const REQUESTS = 12;
 const ANSWERS = 12;
 /** Longer than any lease must last without an engine. */
 const LEASE_SECONDS = 600;
-
 /** What follows from one fault is the same again and again. */
 const MOST_REPORTS = 5;
 
@@ -27,62 +25,41 @@ export interface ChaosOptions extends Omit<GatewaysOptions, "histories"> {
   readonly seed: number;
 }
 
-/**
- * Gateways that share an engine, workers that push to any of them, and clients that ask each of them all the
- * time.
- */
+/** Gateways that share an engine, workers that push to any of them, and clients that ask each of them. */
 export class Chaos {
   readonly gateways: Gateways;
-  readonly histories: readonly ClusterHistory[];
-  readonly workers: readonly SimulatedWorker[];
   readonly random: Random;
-  readonly #queriers: readonly Querier[];
   /** What went wrong so far, with what was done before it. */
-  readonly wrong: string[];
-  readonly #done: string[];
+  readonly wrong: string[] = [];
+  readonly #histories: readonly ClusterHistory[];
+  readonly #workers: readonly SimulatedWorker[];
   readonly #readLog: () => Promise<readonly string[]>;
+  readonly #done: string[] = [];
+  #queriers: readonly Querier[] = [];
 
   private constructor(
-    parts: Pick<Chaos, "gateways" | "histories" | "workers" | "random" | "wrong">,
-    queriers: readonly Querier[],
-    done: string[],
-    readLog: () => Promise<readonly string[]>,
+    gateways: Gateways,
+    histories: readonly ClusterHistory[],
+    { seed, readLog = async () => [] }: ChaosOptions,
   ) {
+    this.gateways = gateways;
+    this.random = new Random(seed);
+    this.#histories = histories;
     this.#readLog = readLog;
-    ({
-      gateways: this.gateways,
-      histories: this.histories,
-      workers: this.workers,
-      random: this.random,
-      wrong: this.wrong,
-    } = parts);
-    this.#queriers = queriers;
-    this.#done = done;
+    const { members } = gateways;
+    const common = { members, random: this.random, leaseSeconds: LEASE_SECONDS, report: this.#report };
+    this.#workers = histories.map((history) => new SimulatedWorker({ history, ...common }));
   }
 
-  static async start({ clusters, seed, readLog = async () => [], ...options }: ChaosOptions): Promise<Chaos> {
-    const random = new Random(seed);
-    const histories = Array.from(
-      { length: clusters },
-      (_, index) => new ClusterHistory(`cluster-${index + 1}`, index + 1),
-    );
-    const gateways = await Gateways.start({ ...options, histories });
-    const { members } = gateways;
-    const wrong: string[] = [];
-    const done: string[] = [];
-    const report = (text: string) => {
-      if (wrong.length < MOST_REPORTS)
-        wrong.push(`${new Date().toISOString()}: ${text} (after: ${done.slice(-8).join("; ")})`);
-    };
-    const workers = histories.map(
-      (history) => new SimulatedWorker({ history, members, random, leaseSeconds: LEASE_SECONDS, report }),
-    );
+  static async start(options: ChaosOptions): Promise<Chaos> {
+    const numbers = Array.from({ length: options.clusters }, (_, index) => index + 1);
+    const histories = numbers.map((number) => new ClusterHistory(`cluster-${number}`, number));
+    const chaos = new Chaos(await Gateways.start({ ...options, histories }), histories, options);
     // Nothing is answered before the first push: no failed query counts until then.
-    for (const worker of workers) await worker.begin();
-    const chaos = new Chaos({ gateways, histories, workers, random, wrong }, [], done, readLog);
+    for (const worker of chaos.#workers) await worker.begin();
     await chaos.#converge();
-    const queriers = members.map((member) => new Querier(member, report));
-    return new Chaos({ gateways, histories, workers, random, wrong }, queriers, done, readLog);
+    chaos.#queriers = chaos.gateways.members.map((member) => new Querier(member, chaos.#report));
+    return chaos;
   }
 
   /** Notes what is done, for reports. */
@@ -92,23 +69,23 @@ export class Chaos {
 
   /** Waits until workers and clients have seen some of what is so now. */
   async meet(): Promise<void> {
-    const before = this.#seen();
-    const epochs = this.#epochs();
+    const requests = () => this.#workers.reduce((sum, { attempts }) => sum + attempts, 0);
+    const before = requests();
+    const seen = this.#queriers.map(({ answers, member }) => ({ answers, epoch: member.epoch }));
     await waitFor("requests and answers meanwhile", () => {
       if (this.wrong.length > 0) return true;
-      const now = this.#seen();
       const isAsked = this.#queriers.every(
-        ({ member }, index) =>
+        ({ member, answers }, index) =>
           !member.isRunning ||
-          member.epoch !== epochs[index] ||
-          now.answers[index]! - before.answers[index]! >= ANSWERS,
+          member.epoch !== seen[index]!.epoch ||
+          answers - seen[index]!.answers >= ANSWERS,
       );
-      return now.requests - before.requests >= REQUESTS && isAsked;
+      return requests() - before >= REQUESTS && isAsked;
     });
   }
 
   startWorkers(): void {
-    for (const worker of this.workers) worker.start();
+    for (const worker of this.#workers) worker.start();
   }
 
   /**
@@ -116,54 +93,43 @@ export class Chaos {
    * @throws {Error} where they do not
    */
   async settle(): Promise<void> {
-    await Promise.all(this.workers.map((worker) => worker.settle()));
+    await Promise.all(this.#workers.map((worker) => worker.settle()));
     await this.#converge();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.workers.map((worker) => worker.stop()));
+    await Promise.all(this.#workers.map((worker) => worker.stop()));
     await Promise.all(this.#queriers.map((querier) => querier.stop()));
     await this.gateways.stop();
   }
 
+  readonly #report = (text: string): void => {
+    if (this.wrong.length < MOST_REPORTS)
+      this.wrong.push(`${new Date().toISOString()}: ${text} (after: ${this.#done.slice(-8).join("; ")})`);
+  };
+
   async #converge(): Promise<void> {
-    const wanted = this.histories.flatMap(({ newest }) => newest.addresses).sort();
-    const { members } = this.gateways;
-    let last: unknown[] = [];
+    const wanted = this.#histories.flatMap(({ newest }) => newest.addresses).sort();
+    let last: Awaited<ReturnType<typeof factsOf>>[] = [];
     await waitFor("the same answers and root of all gateways", async () => {
-      last = await Promise.all(members.map(factsOf));
+      last = await Promise.all(this.gateways.members.map(factsOf));
+      const [first] = last;
       return (
-        last.every((facts) => isDeepStrictEqual(facts, last[0])) &&
-        isDeepStrictEqual((last[0] as Facts).addresses, wanted)
+        last.every((facts) => isDeepStrictEqual(facts, first)) &&
+        isDeepStrictEqual(typeof first === "object" && first.addresses, wanted)
       );
     }).catch(async (cause: Error) => {
       const log = await this.#readLog();
       const after = this.#done.slice(-8).join("; ");
-      throw new Error(
-        `${cause.message} (after: ${after}): wanted ${wanted}, are ${JSON.stringify(last, undefined, 1)}; ${this.wrong.join("; ")}; log: ${log.join("\n")}`,
-        { cause },
-      );
+      const found = `wanted ${wanted}, are ${JSON.stringify(last, undefined, 1)}`;
+      const details = `${found}; ${this.wrong.join("; ")}; log: ${log.join("\n")}`;
+      throw new Error(`${cause.message} (after: ${after}): ${details}`, { cause });
     });
-  }
-
-  #seen() {
-    return {
-      requests: this.workers.reduce((sum, { attempts }) => sum + attempts, 0),
-      answers: this.#queriers.map(({ answers }) => answers),
-    };
-  }
-
-  #epochs(): readonly number[] {
-    return this.gateways.members.map(({ epoch }) => epoch);
   }
 }
 
 /** What all gateways must have in common. */
-interface Facts extends Replica {
-  readonly addresses: readonly string[];
-}
-
-async function factsOf(member: Member): Promise<Facts | string> {
+async function factsOf(member: Member) {
   try {
     return { ...(await member.replica()), addresses: (await addressesOf(member.gateway)).sort() };
   } catch (error) {

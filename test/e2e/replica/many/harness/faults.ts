@@ -1,8 +1,7 @@
 import type { Random } from "../../../abuse/harness/random.ts";
 import type { FaultProxy } from "../../../servers/network.ts";
 import type { Engine } from "./engine.ts";
-import type { Gateways } from "./gateways.ts";
-import type { Member } from "./member.ts";
+import type { Gateways, Member } from "./gateways.ts";
 
 /** Something that fails, until it is repaired. */
 export interface Fault {

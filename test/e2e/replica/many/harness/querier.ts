@@ -3,16 +3,13 @@ import { Pool } from "undici";
 import { DEADLINE } from "../../../../deadline.ts";
 import type { GatewayClient } from "../../../harness/gateway-client.ts";
 import { answerOf, type DnsAnswer, queryBytes } from "../../../servers/dns.ts";
-import type { Member } from "./member.ts";
+import type { Member } from "./gateways.ts";
 
 /** The headless service that all simulated clusters export. */
 const SERVICE_NAME = "web.shop.svc.clusterset.local";
 
 /** Between an answer and the next query, in milliseconds. */
 const PAUSE = 10;
-/** Further connections after a wrong answer: they reach all threads of the gateway, most likely. */
-const OTHERS = 6;
-
 /** A client of one gateway that asks all the time, and checks each answer. */
 export class Querier {
   readonly member: Member;
@@ -56,23 +53,11 @@ export class Querier {
     // A gateway that was killed or halted meanwhile may fail, and may answer from before.
     if (member.epoch !== epoch) return;
     if (outcome === undefined) this.answers++;
-    else this.#report(`${member.name} ${outcome}; right after that ${await this.#facts()}`);
+    else this.#report(`${member.name} ${outcome}; its log: ${JSON.stringify(await member.replica())}`);
   }
 
-  /** What tells a thread that is behind from a gateway that is: its state, and what other connections get. */
-  async #facts(): Promise<string> {
-    const { gateway } = this.member;
-    const others = Array.from({ length: OTHERS }, () => new Pool(gateway.url, { connections: 1 }));
-    const said = await Promise.all([
-      this.member.replica().then(JSON.stringify),
-      ...[this.#pool, ...others].map(async (pool) => (await this.#query(pool)).join(" ")),
-    ]).catch((error: Error) => [error.message]);
-    await Promise.all(others.map((pool) => pool.destroy()));
-    return said.join(", then ");
-  }
-
-  async #query(pool = this.#pool): Promise<string[]> {
-    const { statusCode, body } = await pool.request({
+  async #query(): Promise<string[]> {
+    const { statusCode, body } = await this.#pool.request({
       method: "POST",
       path: "/dns-query",
       headers: { "content-type": "application/dns-message" },

@@ -5,8 +5,8 @@ import { GatewayRequests } from "../../../../../src/worker/gateway-requests.ts";
 import { DEADLINE } from "../../../../deadline.ts";
 import { diffSnapshots } from "../../../../snapshot/diff-snapshots.ts";
 import type { Random } from "../../../abuse/harness/random.ts";
-import { clusterState } from "./cluster-states.ts";
-import type { Member } from "./member.ts";
+import type { Member } from "./gateways.ts";
+import { clusterState } from "./push-requests.ts";
 import type { ClusterHistory, PushedState } from "./pushed-states.ts";
 
 /** Milliseconds for one request, so that a halted gateway does not hold up a worker. */
@@ -51,10 +51,8 @@ export class SimulatedWorker {
   #mismatches = 0;
   #running: Promise<void> | undefined;
   #isGoing = false;
-  /** Requests that ended, by how. */
-  readonly counts = { acknowledged: 0, mismatched: 0, unstored: 0, unreachable: 0 };
-  /** Full pushes and deltas that were acknowledged. */
-  readonly pushed = { full: 0, delta: 0, renewed: 0, left: 0 };
+  /** Requests that ended so far. */
+  attempts = 0;
 
   constructor(options: WorkerOptions) {
     const { history, members, random } = options;
@@ -64,20 +62,8 @@ export class SimulatedWorker {
     this.#at = random.below(members.length);
     this.#requests = members.map(
       ({ gateway }) =>
-        new GatewayRequests({
-          gateway: gateway.url,
-          token: gateway.tokenFor(history.clusterId),
-        }),
+        new GatewayRequests({ gateway: gateway.url, token: gateway.tokenFor(history.clusterId) }),
     );
-  }
-
-  get #limit(): AbortSignal {
-    return AbortSignal.timeout(TIMEOUT);
-  }
-
-  /** Requests that ended so far. */
-  get attempts(): number {
-    return Object.values(this.counts).reduce((sum, count) => sum + count);
   }
 
   /** Pushes a first state. @throws {Error} if no gateway takes it within a generous time */
@@ -161,7 +147,6 @@ export class SimulatedWorker {
     state.sent();
     try {
       await this.#request(kind, state);
-      this.counts.acknowledged++;
       this.#failures = 0;
       this.#mismatches = 0;
       this.history.acknowledge(state, losses);
@@ -173,6 +158,8 @@ export class SimulatedWorker {
       this.#lastError = error.message;
       await this.#fail(error, state, losses);
       return false;
+    } finally {
+      this.attempts++;
     }
   }
 
@@ -181,25 +168,20 @@ export class SimulatedWorker {
     const requests = this.#requests[this.#at]!;
     const { clusterId } = this.history;
     const terms = { leaseSeconds, report: {} };
+    const limit = AbortSignal.timeout(TIMEOUT);
     if (state.addresses.length === 0) {
-      await requests.leave(clusterId, this.#limit, this.#known);
+      await requests.leave(clusterId, limit, this.#known);
       this.#base = undefined;
-      this.pushed.left++;
       return;
     }
     const base = this.#base;
     const patch = base && diffSnapshots(this.#snapshotOf(base.state), this.#snapshotOf(state));
     let generation: number;
-    if (base === undefined) {
-      generation = await requests.replace(this.#snapshotOf(state), terms, this.#limit, this.#known);
-      this.pushed.full++;
-    } else if (kind === "renew" || patch === undefined) {
-      generation = await requests.renew(clusterId, base.generation, terms, this.#limit);
-      this.pushed.renewed++;
-    } else {
-      generation = await requests.patch(clusterId, base.generation, patch, terms, this.#limit);
-      this.pushed.delta++;
-    }
+    if (base === undefined)
+      generation = await requests.replace(this.#snapshotOf(state), terms, limit, this.#known);
+    else if (kind === "renew" || patch === undefined)
+      generation = await requests.renew(clusterId, base.generation, terms, limit);
+    else generation = await requests.patch(clusterId, base.generation, patch, terms, limit);
     this.#base = { state, generation };
     this.#known = generation;
   }
@@ -209,7 +191,6 @@ export class SimulatedWorker {
     if (remedy === "resync") {
       // A gateway that is behind names an older one.
       this.#known = Math.max(this.#known ?? 0, error.currentGeneration ?? 0) || undefined;
-      this.counts.mismatched++;
       // Of an entry that the engine lost another gateway may have had the rows, and have added them again.
       if (!this.history.hasLostSince(losses)) state.rejected();
       if (++this.#mismatches > MOST_MISMATCHES)
@@ -218,9 +199,7 @@ export class SimulatedWorker {
       this.#base = undefined;
       return;
     }
-    if (status === undefined) this.counts.unreachable++;
-    else {
-      this.counts.unstored++;
+    if (status !== undefined) {
       // It may be stored all the same: the reply of the engine was lost.
       if (code !== "STORE_FAILED") state.rejected();
       if (status < 500 && status !== 429) this.#options.report(`${this.history.clusterId} gets ${message}`);
