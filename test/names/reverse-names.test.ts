@@ -1,5 +1,8 @@
 import { expect, it, vi } from "vitest";
+import type { AddressClaim } from "../../src/names/entries.ts";
 import { reverseLosses } from "../../src/names/reverse-losses.ts";
+import { holderOf, withFirstOrders } from "../../src/names/reverse-names.ts";
+import type { ReverseCandidate } from "../../src/zone/kinds/tree-scope.ts";
 import { day, endpoints, exported, exporting, snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld } from "../resolve/ask.ts";
 import { worldOf } from "./world-of.ts";
@@ -40,6 +43,115 @@ it.each([
     expect(ask(context, NAME, "PTR").answer).toEqual([`${NAME} 5 PTR ${name}.shop.svc.clusterset.local`]);
   },
 );
+
+interface Claiming {
+  readonly order?: number;
+  readonly basis?: AddressClaim["basis"];
+  /** Of the part of its service; no record without it. */
+  readonly since?: number;
+  readonly label?: string;
+  readonly claimants?: string[];
+  readonly view?: string;
+}
+
+/** Claims by `<cluster> <name>`. */
+function claimsOf(claiming: Readonly<Record<string, Claiming>>): AddressClaim[] {
+  return Object.entries(claiming).map(([id, { order = 0, basis = "export" }]) => {
+    const [clusterId, key] = id.split(" ") as [string, string];
+    return { clusterId, key, basis, order };
+  });
+}
+
+/** Who holds an address, with `hidden` or `lost` behind it where it has no name. */
+function holder(claiming: Readonly<Record<string, Claiming>>): string | undefined {
+  const candidatesOf = ({ clusterId, key }: AddressClaim) => {
+    const { since, label, claimants = [clusterId], view } = claiming[`${clusterId} ${key}`]!;
+    const source = { since, claimants, view };
+    return since === undefined ? [] : [{ source, label } as unknown as ReverseCandidate];
+  };
+  const held = holderOf(claimsOf(claiming), candidatesOf);
+  return held && [held.claim.clusterId, held.claim.key, held.without].filter(Boolean).join(" ");
+}
+
+const ALWAYS = Number.NEGATIVE_INFINITY;
+const both = ["b", "a"];
+
+// docs/reference/names-and-records.md, Reverse names
+it.each<[string, Record<string, Claiming>, string | undefined]>([
+  ["who reported it first", { "a x": { order: 2, since: 1 }, "b y": { order: 1, since: 2 } }, "b y"],
+  ["else the oldest part", { "a x": { since: 2 }, "b y": { since: 1 } }, "b y"],
+  [
+    "as old: the service's order",
+    { "a x": { since: 1, claimants: both }, "b x": { since: 1, claimants: both } },
+    "b x",
+  ],
+  ["then the name", { "a y": { since: 1 }, "a x": { since: 1 } }, "a x"],
+  ["of one cluster a hostname", { "a x": { since: 1 }, "a y": { since: 2, label: "l" } }, "a y"],
+  ["of two clusters no hostname", { "a x": { since: 1 }, "b y": { since: 2, label: "l" } }, "a x"],
+  ["no cluster without a part", { "a x": { since: 1, claimants: ["b"] }, "b x": { since: 2 } }, "b x"],
+  [
+    "nobody else, though it has no record",
+    { "a x": { order: 1 }, "b x": { order: 2, since: 1 } },
+    "a x hidden",
+  ],
+  ["others than one of unknown order without a record", { "a x": {}, "b x": { order: 2, since: 1 } }, "b x"],
+  [
+    "who reported it anew before others",
+    { "a x": { order: -1, since: 1 }, "b x": { order: 2, since: 1 } },
+    "a x",
+  ],
+  [
+    "nobody where another reported it before its loss",
+    { "a x": { order: 1, since: 1 }, "b x": { order: -2 } },
+    "a x lost",
+  ],
+  [
+    "nobody where one that may speak for all reported it before its loss",
+    { "a x": { order: 1, since: 1 }, "b x": { order: -2, basis: "import", since: ALWAYS } },
+    "a x lost",
+  ],
+  [
+    "who reported it before one that speaks for others now",
+    { "a x": { order: 1, since: 1 }, "b x": { order: -2, basis: "import", since: 1 } },
+    "a x",
+  ],
+  ["its own loss costs a cluster nothing", { "a x": { order: 1, since: 1 }, "a y": { order: -2 } }, "a x"],
+  [
+    "an import that may speak for all",
+    { "a x": { order: 1, basis: "import", since: ALWAYS }, "b x": { order: 2, since: 1 } },
+    "a x",
+  ],
+  [
+    "no other import before an export",
+    { "a x": { order: 1, basis: "import", since: 1 }, "b x": { order: 2, since: 1 } },
+    "b x",
+  ],
+  [
+    "another import at last",
+    { "a x": { basis: "import", since: 2 }, "b x": { basis: "other", since: 1 } },
+    "b x",
+  ],
+  [
+    "an export before any other",
+    { "a x": { basis: "other", order: 1, since: 1 }, "b x": { order: 2, since: 2 } },
+    "b x",
+  ],
+  ["nothing of one view", { "a x": { since: 1, view: "a" }, "a y": { basis: "local", since: 1 } }, undefined],
+])("an address belongs to %s", (_, claiming, expected) => {
+  const reversed = Object.fromEntries(Object.entries(claiming).reverse());
+  expect([holder(claiming), holder(reversed)]).toEqual([expected, expected]);
+});
+
+it("a cluster's claims on an address have the first order of their basis", () => {
+  const imported = { order: 1, basis: "import" } as const;
+  const claims = claimsOf({
+    "a x": { order: 5 },
+    "a y": { order: -2 },
+    "a z": { order: 3 },
+    "a i": imported,
+  });
+  expect(withFirstOrders(claims).map(({ order }) => order)).toEqual([-2, -2, -2, 1]);
+});
 
 it("the reverse names that a large service lost are found in steps, and neighbours are read together", () => {
   const COUNT = 640;
