@@ -172,8 +172,11 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
     expect(hits()).toHaveProperty(["dns.queriesPerConnection"]);
   });
 
-  it("sends all answers to a client that closed its half, then closes", async () => {
-    const { handler, connect } = await start();
+  it.each([
+    ["TCP", false],
+    ["TLS", true],
+  ])("over %s sends all answers to a client that closed its half, then closes", async (_, isSecure) => {
+    const { handler, connect } = await start({}, isSecure);
     const client = await connect();
     client.send(ask(1), ask(2, "wait"), ask(3));
     client.socket.end();
@@ -334,15 +337,19 @@ describe("TLS (RFC 7858)", () => {
     expect(idOf(await (await connect()).ask(ask(1)))).toBe(1);
   });
 
+  const nothing = Buffer.alloc(0);
   it.each([
-    ["does not use TLS", Buffer.from("GET / HTTP/1.1\r\n\r\n"), {}],
-    ["sends nothing", Buffer.alloc(0), { "limits.handshakeSeconds": 1 }],
-  ])("closes a connection that %s", async (_, bytes, counted) => {
+    ["does not use TLS", Buffer.from("GET / HTTP/1.1\r\n\r\n"), false, {}],
+    ["sends nothing", nothing, false, { "limits.handshakeSeconds": 1 }],
+    ["sends nothing, and ends its half, as load balancers do", nothing, true, {}],
+    ["ends its half in the handshake", Buffer.of(22, 3, 1, 2), true, {}],
+  ])("closes a connection that %s", async (_, bytes, ends, counted) => {
     const { bound, connect } = await start({ handshakeSeconds: 0.2 }, true);
     const socket = connectTcp(bound.port, "127.0.0.1");
     socket.on("error", () => {});
     socket.resume();
     socket.write(bytes);
+    if (ends) socket.end();
     await new Promise((resolve) => socket.once("close", resolve));
     expect(hits()).toEqual(counted);
     // An own handshake may take longer, too.

@@ -30,18 +30,19 @@ export async function listenStream(
   const { limits, counters, reusePort = false } = connections.parts;
   const { listeners } = counters.errors;
   const failed = tls === undefined ? listeners.dns_tcp : listeners.dot;
-  const options = { allowHalfOpen: true, noDelay: true };
   const handshakeTimeout = limits.handshakeSeconds * 1000;
   const server =
     tls === undefined
-      ? createServer(options)
-      : createTlsServer({ ...options, ...secureContext(tls), ...negotiate(["dot"]), handshakeTimeout });
+      ? createServer({ allowHalfOpen: true, noDelay: true })
+      : createTlsServer({ noDelay: true, ...secureContext(tls), ...negotiate(["dot"]), handshakeTimeout });
   server.prependListener("connection", (socket: Socket) => {
     socket.on("error", failed);
     connections.admit(socket);
     if (tls === undefined && !socket.destroyed) connections.started(socket, answer);
   });
   server.on("secureConnection", (socket: Socket) => {
+    // Not before: a client that ends its half in a handshake would be counted until that times out.
+    socket.allowHalfOpen = true;
     socket.on("error", failed);
     // Node reports an error of a TLS connection without ending it.
     socket.on("error", () => socket.destroy());
