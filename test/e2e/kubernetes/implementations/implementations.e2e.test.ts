@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../../docs/pages.ts";
 import { stepsOf } from "../../../docs/steps.ts";
-import { shopSnapshot } from "../../../snapshot/worlds.ts";
+import { emptySnapshot } from "../../../snapshot/worlds.ts";
 import { answered, untilEqual, untilLive } from "../../harness/answers.ts";
 import { checkout, runProgram } from "../../harness/cli.ts";
 import { infraManifests, kubeconfigOfWorker, objectsIn } from "../../harness/infra.ts";
@@ -175,7 +175,7 @@ test("an export is answered in the clusters of its status, where the CRD has the
     await worker.stop();
     await gateway.stop();
   });
-  await gateway.push(shopSnapshot("west"));
+  await gateway.push({ ...emptySnapshot("west"), namespaces: { pay: {} } });
   await untilLive(gateway, 2);
   const seenBy = (view: string) => answered(gateway, "ledger.pay", "A", { view });
   expect([await seenBy("west"), await seenBy("east")]).toEqual(["NXDOMAIN", ["10.70.0.1"]]);
