@@ -19,7 +19,7 @@ const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 2_000);
  * Where a client resets its connection during the last response, Node does not report it: `responseSeconds`
  * ends that connection.
  */
-const LIMITS = { requestSeconds: 10, responseSeconds: 5, idleSeconds: 60 };
+const LIMITS = { handshakeSeconds: 5, requestSeconds: 5, responseSeconds: 5, idleSeconds: 5 };
 const REQUESTS = 200;
 const CONNECTIONS = 4;
 const MOST_PIPELINED = 8;

@@ -118,7 +118,7 @@ function steps(page: string, from: string | undefined, until: string) {
 async function carryOut(page: string, from: string | undefined, until: string): Promise<void> {
   for (const step of steps(page, from, until))
     if (step.kind !== "file") {
-      const [, deleted] = /delete (?:namespace|-k) (\S+)$/.exec(step.line) ?? [];
+      const [, deleted] = /delete (?:namespace|--ignore-not-found -k) (\S+)$/.exec(step.line) ?? [];
       await Promise.all([run(step.line), deleted && endNamespace(NAMESPACES[deleted] ?? deleted)]);
     } else {
       mkdirSync(dirname(join(reader.folder, step.path)), { recursive: true });
