@@ -429,7 +429,7 @@ function createLocate(
 }
 
 /** Gives the clients of a location the view of a cluster, or outside the shards near them first. */
-export interface LocationRule {
+interface LocationRule {
   /**
    * Each listed fact must have one of its values; letters are folded. Absent: the rule matches every client.
    */
@@ -445,7 +445,7 @@ export interface LocationRule {
  * Finds the view of a client by its location, which is undefined if the host does not know it. The first rule
  * that matches decides. A rule with an unknown cluster is skipped.
  */
-export function createLocationRules(
+function createLocationRules(
   rules: readonly LocationRule[],
   hasCluster: (clusterId: string) => boolean,
 ): (location: ClientLocation | undefined) => View | undefined {

@@ -285,7 +285,7 @@ function bucketTexts(members: ReadonlyMap<string, string>): string[] {
 }
 
 /** The JSON of the value of a line, as it was sent. */
-export function valueText(line: string): string {
+function valueText(line: string): string {
   BEFORE_VALUE.lastIndex = 0;
   BEFORE_VALUE.test(line);
   return line.slice(BEFORE_VALUE.lastIndex, line.lastIndexOf("]")).trimEnd();

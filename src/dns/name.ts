@@ -89,7 +89,7 @@ export function canonicalName(text: string): string {
 }
 
 /** The number of labels of a wire name without the root label. */
-export function countLabels(wire: Uint8Array): number {
+function countLabels(wire: Uint8Array): number {
   let count = 0;
   for (let position = 0; wire[position] !== 0; position += wire[position]! + 1) count++;
   return count;

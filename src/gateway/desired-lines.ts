@@ -19,7 +19,7 @@ export interface LineTerms {
 }
 
 /** A line of a service, as text with its line feed, and the clusters that get it. */
-export interface ServiceLine {
+interface ServiceLine {
   readonly text: string;
   readonly readers: ReadonlySet<string>;
 }

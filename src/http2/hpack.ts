@@ -201,7 +201,7 @@ const PLACES = 3;
  * A decoder's dynamic table: the newest entry has index 0. Sizes are as in RFC 7541 section 4.1. One array
  * for all entries, since Node makes each array longer than it has to be, and most tables have few entries.
  */
-export class DynamicTable {
+class DynamicTable {
   readonly #places: (string | boolean)[] = [];
   /** The place of the oldest entry; those before it are evicted. */
   #oldest = 0;

@@ -193,7 +193,7 @@ function findUntyped(named: ServiceName, contributions: readonly Contribution[])
  * DNS Record Creation); a headless export has none. Addresses are as the cluster reports them; a load
  * balancer's host name counts where it has no address.
  */
-export function listShards(exporters: readonly string[], contributions: readonly Contribution[]): Shard[] {
+function listShards(exporters: readonly string[], contributions: readonly Contribution[]): Shard[] {
   return exporters.flatMap((clusterId) => {
     const exported = contributions.find((one) => one.clusterId === clusterId)?.exported;
     if (exported === undefined || exported.headless) return [];

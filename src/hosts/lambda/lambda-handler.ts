@@ -27,7 +27,7 @@ function clientAddressOf(
 }
 
 /** Answers events of API Gateway (HTTP and REST APIs), function URLs and application load balancers. */
-export type LambdaHandler = (event: LambdaEvent, context?: LambdaContext) => Promise<APIGatewayProxyResult>;
+type LambdaHandler = (event: LambdaEvent, context?: LambdaContext) => Promise<APIGatewayProxyResult>;
 
 interface LambdaEnvironment {
   Bindings: { readonly requestContext: LambdaRequestContext };

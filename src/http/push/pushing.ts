@@ -20,7 +20,7 @@ import type { OpenDesired } from "./desired.ts";
 import { countChanges, countRemoval, LeaseRequest, parseMessage } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
-export type PushGateway = Pick<
+type PushGateway = Pick<
   Gateway,
   "turns" | "arrived" | "stage" | "push" | "renew" | "totalsOf" | "leave" | "everything" | "unixTime"
 >;

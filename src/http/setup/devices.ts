@@ -119,7 +119,7 @@ export async function nameBasedUuid(url: string): Promise<string> {
  * has resolved www.gstatic.com, and falls back to the system's resolver for all names that the server
  * refuses.
  */
-export function chromiumPolicy({ resource }: SetupFacts): SetupFile {
+function chromiumPolicy({ resource }: SetupFacts): SetupFile {
   return jsonFile("clusterset-doh.json", {
     DnsOverHttpsMode: "secure",
     DnsOverHttpsTemplates: `${resource}{?dns}`,
@@ -143,7 +143,7 @@ const chromium: ClientSetup = {
  * (`Fallback`). That needs the preferences: services have private addresses (RFC 1918), and the gateway need
  * not know example.com, which Firefox queries before it trusts a server.
  */
-export function firefoxPolicy({ resource }: SetupFacts): SetupFile {
+function firefoxPolicy({ resource }: SetupFacts): SetupFile {
   const preference = (value: boolean | string) => ({ Value: value, Status: "default" });
   return jsonFile("policies.json", {
     policies: {

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./ports.ts";
@@ -118,12 +117,4 @@ export class FaultProxy {
     link.isHalfOpen ||= this.#swallows;
     return link.isHalfOpen;
   }
-}
-
-/** Writes a copy of a kubeconfig that reaches its API server through a network, and returns its path. */
-export function kubeconfigThrough(network: FaultProxy, kubeconfig: string): string {
-  const text = readFileSync(kubeconfig, "utf8");
-  const path = `${kubeconfig}-through-${network.port}`;
-  writeFileSync(path, text.replaceAll(/127\.0\.0\.1:\d+/g, `127.0.0.1:${network.port}`), { mode: 0o600 });
-  return path;
 }

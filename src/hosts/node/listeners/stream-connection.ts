@@ -141,7 +141,7 @@ export class StreamConnection {
 }
 
 /** A message exceeds the longest accepted length. */
-export class MessageTooLong extends Error {
+class MessageTooLong extends Error {
   readonly code = "MESSAGE_TOO_LONG";
 }
 

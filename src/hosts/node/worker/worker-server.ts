@@ -23,7 +23,7 @@ const REQUEST_TIMEOUT = 5000;
 const MOST_CONNECTIONS = 64;
 
 /** A running server of a worker. */
-export interface WorkerServer {
+interface WorkerServer {
   readonly port: number;
   close(): Promise<void>;
 }

@@ -121,7 +121,10 @@ const floods: readonly Flood[] = [
 describe("floods over HTTP/2 are ended or taken, in bounded memory, and others are answered meanwhile", () => {
   let listening: ListeningGateway;
   beforeAll(async () => {
-    listening = await startListeningGateway({ env: MEASURED, config: { limits: { requestSeconds: 5, idleSeconds: 5 } } });
+    listening = await startListeningGateway({
+      env: MEASURED,
+      config: { limits: { requestSeconds: 5, idleSeconds: 5 } },
+    });
   });
   afterAll(() => listening?.gateway.stop());
 

@@ -16,14 +16,6 @@ export async function installCrds(client: ApiClient): Promise<void> {
   await untilServed(client, "about.k8s.io/v1beta1/clusterproperties");
 }
 
-/** Installs the CRD of PodMonitors, and waits until the API server serves it. */
-export async function installPodMonitorCrd(client: ApiClient): Promise<void> {
-  const paths = (await operatorCrds()).filter((path) => path.endsWith("_podmonitors.yaml"));
-  if (paths.length !== 1) throw new Error(`PodMonitor has ${paths.length} CRDs`);
-  await client.apply(...(await manifestsAt(paths)));
-  await untilServed(client, "monitoring.coreos.com/v1/podmonitors");
-}
-
 function manifestsAt(paths: readonly string[]): Promise<KubeObject[]> {
   return Promise.all(paths.map(async (path) => parse(await readFile(path, "utf8"))));
 }
