@@ -62,7 +62,7 @@ function claimsOf(claiming: Readonly<Record<string, Claiming>>): AddressClaim[] 
   });
 }
 
-/** Who holds an address, with `hidden` or `lost` behind it where it has no name. */
+/** The cluster and service that hold an address, and `hidden` or `lost` where it has no name. */
 function holder(claiming: Readonly<Record<string, Claiming>>): string | undefined {
   const candidatesOf = ({ clusterId, key }: AddressClaim) => {
     const { since, label, claimants = [clusterId], view } = claiming[`${clusterId} ${key}`]!;
@@ -78,65 +78,89 @@ const both = ["b", "a"];
 
 // docs/reference/names-and-records.md, Reverse names
 it.each<[string, Record<string, Claiming>, string | undefined]>([
-  ["who reported it first", { "a x": { order: 2, since: 1 }, "b y": { order: 1, since: 2 } }, "b y"],
-  ["else the oldest part", { "a x": { since: 2 }, "b y": { since: 1 } }, "b y"],
   [
-    "as old: the service's order",
+    "the cluster that reported it first",
+    { "a x": { order: 2, since: 1 }, "b y": { order: 1, since: 2 } },
+    "b y",
+  ],
+  ["the oldest part, of one order", { "a x": { since: 2 }, "b y": { since: 1 } }, "b y"],
+  [
+    "the service's first claimant, of parts as old",
     { "a x": { since: 1, claimants: both }, "b x": { since: 1, claimants: both } },
     "b x",
   ],
-  ["then the name", { "a y": { since: 1 }, "a x": { since: 1 } }, "a x"],
-  ["of one cluster a hostname", { "a x": { since: 1 }, "a y": { since: 2, label: "l" } }, "a y"],
-  ["of two clusters no hostname", { "a x": { since: 1 }, "b y": { since: 2, label: "l" } }, "a x"],
-  ["no cluster without a part", { "a x": { since: 1, claimants: ["b"] }, "b x": { since: 2 } }, "b x"],
+  ["the first name, of one claimant", { "a y": { since: 1 }, "a x": { since: 1 } }, "a x"],
   [
-    "nobody else, though it has no record",
-    { "a x": { order: 1 }, "b x": { order: 2, since: 1 } },
-    "a x hidden",
+    "the service with a hostname, of one cluster",
+    { "a x": { since: 1 }, "a y": { since: 2, label: "l" } },
+    "a y",
   ],
-  ["others than one of unknown order without a record", { "a x": {}, "b x": { order: 2, since: 1 } }, "b x"],
   [
-    "who reported it anew before others",
+    "the oldest part, though another cluster has a hostname",
+    { "a x": { since: 1 }, "b y": { since: 2, label: "l" } },
+    "a x",
+  ],
+  [
+    "a claimant of its service, not an older cluster that is none",
+    { "a x": { since: 1, claimants: ["b"] }, "b x": { since: 2 } },
+    "b x",
+  ],
+  ["an export without a record", { "a x": { order: 1 }, "b x": { order: 2, since: 1 } }, "a x hidden"],
+  [
+    "a later cluster, where the export without a record has no known order",
+    { "a x": {}, "b x": { order: 2, since: 1 } },
+    "b x",
+  ],
+  [
+    "the cluster that reported it anew before others",
     { "a x": { order: -1, since: 1 }, "b x": { order: 2, since: 1 } },
     "a x",
   ],
   [
-    "nobody where another reported it before its loss",
+    "nobody, where another cluster's order was lost",
     { "a x": { order: 1, since: 1 }, "b x": { order: -2 } },
     "a x lost",
   ],
   [
-    "nobody where one that may speak for all reported it before its loss",
+    "nobody, where the order was lost of a cluster that may speak for all",
     { "a x": { order: 1, since: 1 }, "b x": { order: -2, basis: "import", since: ALWAYS } },
     "a x lost",
   ],
   [
-    "who reported it before one that speaks for others now",
+    "an export, where the order was lost of an import without a grant",
     { "a x": { order: 1, since: 1 }, "b x": { order: -2, basis: "import", since: 1 } },
     "a x",
   ],
-  ["its own loss costs a cluster nothing", { "a x": { order: 1, since: 1 }, "a y": { order: -2 } }, "a x"],
   [
-    "an import that may speak for all",
+    "a cluster of whose services one lost its order",
+    { "a x": { order: 1, since: 1 }, "a y": { order: -2 } },
+    "a x",
+  ],
+  [
+    "a cluster's import that may speak for all",
     { "a x": { order: 1, basis: "import", since: ALWAYS }, "b x": { order: 2, since: 1 } },
     "a x",
   ],
   [
-    "no other import before an export",
+    "an export before an import without a grant",
     { "a x": { order: 1, basis: "import", since: 1 }, "b x": { order: 2, since: 1 } },
     "b x",
   ],
   [
-    "another import at last",
+    "the oldest part of others, where nothing is exported",
     { "a x": { basis: "import", since: 2 }, "b x": { basis: "other", since: 1 } },
     "b x",
   ],
   [
-    "an export before any other",
+    "an export before an older refused one",
     { "a x": { basis: "other", order: 1, since: 1 }, "b x": { order: 2, since: 2 } },
     "b x",
   ],
-  ["nothing of one view", { "a x": { since: 1, view: "a" }, "a y": { basis: "local", since: 1 } }, undefined],
+  [
+    "nobody, by a record of one view",
+    { "a x": { since: 1, view: "a" }, "a y": { basis: "local", since: 1 } },
+    undefined,
+  ],
 ])("an address belongs to %s", (_, claiming, expected) => {
   const reversed = Object.fromEntries(Object.entries(claiming).reverse());
   expect([holder(claiming), holder(reversed)]).toEqual([expected, expected]);

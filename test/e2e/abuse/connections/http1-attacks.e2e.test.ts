@@ -16,8 +16,7 @@ import { type Http1Request, http1Requests } from "./http1-requests.ts";
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
 const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 2_000);
 /**
- * Where a client resets its connection during the last response, Node does not report it: `responseSeconds`
- * ends that connection.
+ * Node does not report the reset of a connection that the gateway does not read: only these limits end it.
  */
 const LIMITS = { handshakeSeconds: 5, requestSeconds: 5, responseSeconds: 5, idleSeconds: 5 };
 const REQUESTS = 200;
