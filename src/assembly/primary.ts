@@ -6,7 +6,7 @@ import type { OnGatewayEvent } from "../gateway/gateway-types.ts";
 import type { Listed } from "../http/pages/directory.ts";
 import { createPushRoutes } from "../http/push/pushing.ts";
 import { createTransferRoutes } from "../http/transfer.ts";
-import { Accounts } from "../names/services.ts";
+import { Accounts, objectionsIn } from "../names/services.ts";
 import { logGateway } from "./log.ts";
 import type { Answers, AnswersContext, PrimaryParts } from "./platform.ts";
 import { settingsText } from "./stages.ts";
@@ -63,12 +63,16 @@ export async function openPrimary(
         const accounts = new Accounts(world);
         return {
           world,
+          view: visibility.view,
           merged: {
             accounts,
             explainer,
             turns: gateway.turns,
             withNames: within.withNames,
-            survey: () => within.survey(),
+            survey: async () => {
+              const all = await within.survey();
+              return all && gateway.turns.later.run(objectionsIn(accounts, visibility.view, all));
+            },
           },
         };
       };

@@ -97,8 +97,8 @@ export interface Conflict {
   readonly reason: string;
   readonly property: string;
   /**
-   * Whose value is used: the oldest ServiceExport's; without exports, that of the importer with the smallest
-   * id.
+   * Whose value is used: the oldest ServiceExport's; without exports, that of the import that was seen first,
+   * those of clusters with a grant before others.
    */
   readonly winner: string;
   /** At most 256 UTF-16 code units; for the properties `ports` and `ipFamilies` the union. */

@@ -132,12 +132,14 @@ export class DatabaseEntries {
 
   /**
    * What happened to clusters, the newest first. Whether and how much a cluster changes is also a matter of
-   * what does not exist in a scope: there it is only shown that the cluster came, went or pushed in full.
+   * what does not exist in a scope, or in a view: there it is only shown that the cluster came, went or
+   * pushed in full.
+   * @param view its name; undefined for outside
    */
-  history(most: number): HistoryEntry[] {
+  history(most: number, view: string | undefined): HistoryEntry[] {
     const filter = this.#filter;
-    if (filter === undefined) return this.#rows.history(most);
-    const entries = this.#rows.history(Number.MAX_SAFE_INTEGER, filter.hasCluster);
+    if (filter === undefined && view === undefined) return this.#rows.history(most);
+    const entries = this.#rows.history(Number.MAX_SAFE_INTEGER, filter?.hasCluster);
     return entries
       .filter(({ kind }) => kind !== "changes")
       .slice(0, most)

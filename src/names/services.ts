@@ -80,7 +80,10 @@ export function* listServices(
     const unit = yield* world.unitInSteps(tree!, key);
     // No part counts.
     if (!unit.hasService) total--;
-    else services.push({ ...listingOf(unit.key, key, view), hasConflict: unit.conflicts.length > 0 });
+    else {
+      const { conflicts } = view === undefined ? unit : accounts.of(key, view);
+      services.push({ ...listingOf(unit.key, key, view), hasConflict: conflicts.length > 0 });
+    }
     yield;
   }
   return { total, services };
@@ -176,9 +179,9 @@ export class Accounts {
     };
   }
 
-  /** What clusters have in a service, in order of cluster id. */
-  partsOf(key: string): ServicePart[] {
-    const entries = this.#entriesOf(key);
+  /** What clusters have in a service in a view, in order of cluster id. @param view its name; undefined for outside */
+  partsOf(key: string, view?: string): ServicePart[] {
+    const entries = this.#entriesOf(key, view);
     const declared = this.#declaredOf(key, entries);
     const exporters = new Set(
       declared?.isExported === true ? declared.declarations.map(({ clusterId }) => clusterId) : [],
@@ -201,6 +204,11 @@ export class Accounts {
   /** The exports of a service to some clusters only. */
   restrictionsOf(key: string): Restrictions {
     return restrictionsOf(key, this.#entriesOf(key), this.world.rules.pins);
+  }
+
+  /** The clusters whose exports of a service a view lacks. @param view its name */
+  lackedBy(key: string, view: string): ReadonlySet<string> {
+    return lackingIn(this.restrictionsOf(key), view);
   }
 
   /**
@@ -286,6 +294,33 @@ function hasPart({ exported, imported }: Contribution): boolean {
 export interface Objections {
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
+}
+
+/** What there is to say in a view, which lacks some exports. @param view its name; undefined for outside */
+export function* objectionsIn(
+  accounts: Accounts,
+  view: string | undefined,
+  all: Objections,
+): Steps<Objections> {
+  if (view === undefined) return all;
+  const conflicts: Conflict[] = [];
+  const findings: ClusterFinding[] = [];
+  for (const conflict of all.conflicts) {
+    yield;
+    const key = `${conflict.namespace}/${conflict.name}`;
+    if (accounts.lackedBy(key, view).size === 0) conflicts.push(conflict);
+    else
+      conflicts.push(
+        ...accounts.of(key, view).conflicts.filter(({ property }) => property === conflict.property),
+      );
+  }
+  for (const finding of all.findings) {
+    yield;
+    const { namespace, name, clusterId } = finding;
+    if (namespace === undefined || !accounts.lackedBy(`${namespace}/${name}`, view).has(clusterId))
+      findings.push(finding);
+  }
+  return { conflicts, findings };
 }
 
 /** What there is to say of a service of the clusterset. */

@@ -87,6 +87,8 @@ type Directory = ReturnType<typeof createDirectory>;
 /** What a host's answers are made of, for pages and explanations. */
 export interface Listed {
   readonly world: World;
+  /** The cluster as which all its clients see what is served; undefined: from outside. */
+  readonly view?: string | undefined;
   /** Absent on hosts that do not merge. */
   readonly merged?: Merged;
   /** Lists services on hosts that do not merge; undefined where that fails. */
@@ -102,7 +104,7 @@ interface Merged {
   readonly explainer?: ServiceExplainer | undefined;
   readonly turns: Turns;
   readonly withNames: ScopedGateway["withNames"];
-  /** Undefined where it takes too long. */
+  /** What there is to say in the view; undefined where it takes too long. */
   survey(): Promise<Objections | undefined>;
 }
 
@@ -154,16 +156,17 @@ export function createDirectory(listed: () => Listed | undefined) {
     async cluster(clusterId: string, range: ListRange): Promise<ClusterExports | Missing> {
       const now = listed();
       if (now === undefined) return NOTHING_SERVED;
-      const { merged } = now;
+      const { merged, view } = now;
       if (merged === undefined) return elsewhere("The exports of a cluster");
       const { findings = [] } = (await merged.survey()) ?? {};
       const own = findings.filter((finding) => finding.clusterId === clusterId);
-      return merged.turns.later.run(exportsOf(merged.accounts, own, clusterId, range));
+      return merged.turns.later.run(exportsOf(merged.accounts, view, own, clusterId, range));
     },
-    async services(request: ServiceSearch): Promise<Part<GridRow>> {
+    async services(search: Omit<ServiceSearch, "view">): Promise<Part<GridRow>> {
       const now = listed();
       if (now === undefined) return NOTHING_SERVED;
-      const { merged } = now;
+      const { merged, view } = now;
+      const request = { ...search, view };
       if (merged === undefined) {
         const list = await now.services?.(request);
         return list === undefined ? elsewhere("Services") : { total: list.total, entries: list.services };
@@ -171,7 +174,10 @@ export function createDirectory(listed: () => Listed | undefined) {
       return merged.turns.later.run(gridRows(merged.accounts, request));
     },
     /** What happened to clusters, the newest first; undefined where that is not known. */
-    history: () => listed()?.merged?.accounts.world.entries.history(MOST_HISTORY),
+    history: () => {
+      const now = listed();
+      return now?.merged?.accounts.world.entries.history(MOST_HISTORY, now.view);
+    },
     conflicts: (range: ListRange) => part("Conflicts", range, ({ conflicts }) => conflicts),
     findings: (range: ListRange) => part("Findings", range, ({ findings }) => findings),
   };
@@ -181,7 +187,8 @@ function* gridRows(accounts: Accounts, request: ServiceSearch): Steps<ListPart<G
   const { total, services } = yield* listServices(accounts.world, request);
   const entries: GridRow[] = [];
   for (const service of services) {
-    entries.push({ ...service, parts: accounts.partsOf(`${service.namespace}/${service.name}`) });
+    const parts = accounts.partsOf(`${service.namespace}/${service.name}`, request.view);
+    entries.push({ ...service, parts });
     yield;
   }
   return { total, entries };
@@ -196,18 +203,24 @@ const KEYS_AT_ONCE = 256;
 /** @param own findings of the cluster */
 function* exportsOf(
   accounts: Accounts,
+  view: string | undefined,
   own: readonly ClusterFinding[],
   clusterId: string,
   { offset, most }: ListRange,
 ): Steps<ClusterExports> {
   const entries: ClusterExport[] = [];
   let total = 0;
-  const { entries: reported, context } = accounts.world;
+  const { entries: reported, context, frame } = accounts.world;
   const keys = context.clusterViews.has(clusterId) ? reported.keysOf(clusterId, Kind.export) : [];
   for (const key of keys) {
+    if (view !== undefined) {
+      yield;
+      if (accounts.isLacking(frame.viewOf(view), namespaceOf(key))) continue;
+      if (accounts.lackedBy(key, view).has(clusterId)) continue;
+    }
     if (++total % KEYS_AT_ONCE === 0) yield;
     if (total <= offset || entries.length >= most) continue;
-    const { service } = accounts.of(key);
+    const { service } = accounts.of(key, view);
     entries.push({
       namespace: namespaceOf(key),
       name: nameOf(key),
@@ -222,7 +235,8 @@ function* exportsOf(
   for (const finding of own.slice(0, MOST_FINDINGS)) {
     const { kind, namespace, name } = finding;
     const key = SERVICE_KINDS.has(kind) && namespace !== undefined ? `${namespace}/${name}` : undefined;
-    const isServed = key === undefined || accounts.of(key).service?.exporters.includes(clusterId) === true;
+    const isServed =
+      key === undefined || accounts.of(key, view).service?.exporters.includes(clusterId) === true;
     (isServed ? findings : refusals).push(finding);
     yield;
   }
@@ -237,7 +251,7 @@ const MOST_SERVICES = 50;
  * no service has an address.
  */
 export async function exampleIn(directory: Directory, zone: string): Promise<SetupRequest["example"]> {
-  const part = await directory.services({ offset: 0, most: MOST_SERVICES, words: [], view: undefined });
+  const part = await directory.services({ offset: 0, most: MOST_SERVICES, words: [] });
   if ("missing" in part) return undefined;
   const answered = part.entries.filter(({ addresses }) => addresses.length > 0);
   const service = answered.find(({ hasConflict }) => hasConflict !== true) ?? answered[0];

@@ -18,7 +18,7 @@ export async function servicesPage(parts: PageParts, url: URL): Promise<Page> {
   const zone = zones[0]!;
   const search = (url.searchParams.get("q") ?? "").slice(0, LONGEST_SEARCH);
   const range = pageOf(url);
-  const part = await directory.services({ ...range, words: searchWords(search, zone), view: undefined });
+  const part = await directory.services({ ...range, words: searchWords(search, zone) });
   const none = search === "" ? "No cluster exports a service." : "No service has a name with these words.";
   return {
     title: "Services",

@@ -35,7 +35,7 @@ export async function lookUpPage(parts: PageParts, request: HttpRequest): Promis
   const now = clock();
   const range = { offset: 0, most: FEW };
   const [services, conflicts, findings] = await Promise.all([
-    directory.services({ offset: 0, most: SERVICES, words: [], view: undefined }),
+    directory.services({ offset: 0, most: SERVICES, words: [] }),
     directory.conflicts(range),
     directory.findings(range),
   ]);

@@ -4,6 +4,7 @@ import { createAccessRules, visibilitiesOf } from "../../../src/access/rule.ts";
 import { AccessCounters } from "../../../src/answer/answer-query.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { authorityOf, certified, sha256 } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../gateway/open-gateway.ts";
@@ -49,9 +50,10 @@ export async function accessWorld(
   given: Pick<OpenAppParts, "allowedOrigins" | "rate"> & {
     readonly everybody?: Visibility | undefined;
     readonly rules?: typeof RULES;
+    readonly reported?: readonly ClusterSnapshot[];
   } = {},
 ) {
-  const { everybody, rules = RULES, allowedOrigins = "*", rate } = given;
+  const { everybody, rules = RULES, reported = CLUSTERS, allowedOrigins = "*", rate } = given;
   const clock = new FakeClock();
   const accessRules = createAccessRules(everybody, rules);
   const gateway = openKeyed({
@@ -59,7 +61,7 @@ export async function accessWorld(
     names: { zones: { ttl: 5, zones: [ZONE, "clusterset.local"] }, merging: {} },
     scopes: visibilitiesOf(accessRules),
   });
-  for (const one of CLUSTERS) await putSnapshot(gateway, one, { leaseSeconds: 60 });
+  for (const one of reported) await putSnapshot(gateway, one, { leaseSeconds: 60 });
   const access = new AccessCounters();
   const errors: Error[] = [];
   const app = openApp({
@@ -76,7 +78,7 @@ export async function accessWorld(
     credentials: rules,
     within: ({ visibility }) => {
       const within = gateway.within(visibility);
-      const listed = () => listedOf(gateway, within);
+      const listed = () => listedOf(gateway, within, visibility.view);
       return { gateway: within, listed, pages: { directory: createDirectory(listed) } };
     },
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AllowedOrigins } from "../../../src/http/messages/message.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
+import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 import { base64url, query } from "../fake-gateway.ts";
 import { readPage } from "../pages/read-page.ts";
 import { accessWorld, FEW, KINDS, RULES, type Shown, ZONE } from "./access-world.ts";
@@ -270,6 +271,40 @@ describe("pages", () => {
         text.replaceAll("sacred", "secret").replaceAll("stone", "vault").replaceAll("last", "east");
       expect(named(one!.html)).toBe(named(other!.html));
     }
+  });
+
+  it("show a rule with a view what that cluster sees", async () => {
+    const hidden = exported({ endpoints: endpoints({ address: "10.2.0.2" }), clusters: [] });
+    const reported = [
+      snapshot("west", {
+        exports: { "shop/db": exported({ endpoints: endpoints({ address: "10.1.0.1" }), headless: true }) },
+        imports: { "shop/web": imported({ ips: ["10.9.0.1"] }) },
+      }),
+      snapshot("east", {
+        namespaces: { shop: {}, distant: {} },
+        exports: {
+          "shop/web": exported({ endpoints: endpoints({ address: "10.2.0.1" }) }),
+          "shop/db": hidden,
+          "shop/sealed": hidden,
+          "distant/only": exported({ endpoints: endpoints({ address: "10.2.0.3" }) }),
+        },
+        imports: { "shop/web": imported({ ips: ["10.9.0.2"] }) },
+      }),
+    ];
+    const { ask } = await accessWorld({ reported });
+    const pageOf = async (path: string, token: string) =>
+      (await readPage(await ask(path, { authorization: `Bearer ${token}` }))).text;
+    for (const path of ["/services", "/"]) {
+      expect(await pageOf(path, "of-west"), path).toContain("10.9.0.1");
+      expect(await pageOf(path, "of-west"), path).not.toMatch(/10\.9\.0\.2|sealed|distant|10\.2\.0\.2/);
+    }
+    expect(await pageOf("/clusters/east", "of-west")).not.toMatch(/sealed|distant|\bdb\b/);
+    expect(await pageOf("/conflicts", "of-west")).not.toMatch(/east|disagree/);
+    const status = await ask("/status", { authorization: "Bearer of-west" });
+    expect(await status.json()).toMatchObject({ conflicts: { total: 0 }, findings: { total: 0 } });
+    expect(await pageOf("/services", "admin")).toMatch(/distant.*sealed/s);
+    expect(await pageOf("/clusters/east", "admin")).toMatch(/sealed/);
+    expect(await pageOf("/conflicts", "admin")).toMatch(/east/);
   });
 
   it("keep the token of their path in every link", async () => {

@@ -2,7 +2,7 @@ import { SERVICE_EXPLAINER } from "../../../src/explain/service.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
 import type { ScopedGateway } from "../../../src/gateway/gateway-types.ts";
 import { createDirectory, type Listed, type PageSettings } from "../../../src/http/pages/directory.ts";
-import { Accounts } from "../../../src/names/services.ts";
+import { Accounts, objectionsIn } from "../../../src/names/services.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { putSnapshot } from "../../gateway/open-gateway.ts";
@@ -69,11 +69,15 @@ export async function pagesWorld(
 }
 
 /** What a scope of a gateway that merges has for its pages. */
-export function listedOf({ turns }: Gateway, within: ScopedGateway): Listed | undefined {
+export function listedOf({ turns }: Gateway, within: ScopedGateway, view?: string): Listed | undefined {
   const served = within.current();
   if (served === undefined) return undefined;
   const { world } = served;
   const accounts = new Accounts(world);
-  const { withNames, survey } = within;
-  return { world, merged: { accounts, explainer: SERVICE_EXPLAINER, turns, withNames, survey } };
+  const { withNames } = within;
+  const survey = async () => {
+    const all = await within.survey();
+    return all && turns.later.run(objectionsIn(accounts, view, all));
+  };
+  return { world, view, merged: { accounts, explainer: SERVICE_EXPLAINER, turns, withNames, survey } };
 }
