@@ -214,14 +214,16 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   }
 
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
-    // Entries of a large service are not read in place. A claim without a record of its own then has no place
-    // in the order of its cluster.
-    return this.entries.claimsOn(address, this.rules.pins, ({ cluster, name: key, basis }) => {
+    // Imports of a large service are not read in place. A claim without a record of its own, for all views or
+    // for that of its cluster, then has no place in the order of its cluster.
+    return this.entries.claimsOn(address, this.rules.pins, ({ cluster, name: key }) => {
       if (!this.#isLarge(key)) return undefined;
-      const planned = this.treeOfClaim({ clusterId: cluster, key, basis });
+      const planned = this.treeOfClaim({ clusterId: cluster, key, basis: "import" });
       if (planned === undefined) return false;
       const { reverse } = this.unitOf(planned, key);
-      return candidatesFor(reverse, address).some(({ source }) => source.claimants.includes(cluster));
+      return candidatesFor(reverse, address).some(
+        ({ source }) => source.claimants.includes(cluster) || source.view === cluster,
+      );
     });
   }
 

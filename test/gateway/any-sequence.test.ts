@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { claimedAddressesIn, Reader, readClaims } from "../../src/database/reader.ts";
-import { formatReverseName } from "../../src/dns/address.ts";
+import { Reader } from "../../src/database/reader.ts";
 import { AnsweringState } from "../../src/gateway/answering-state.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import type { Acknowledgement, ScopedGateway } from "../../src/gateway/gateway-types.ts";
@@ -93,19 +92,6 @@ class Course {
 
   leases(): Leases {
     return leasesUntil((id) => (this.#isLive(id) ? this.held.get(id)!.expiresAt : undefined));
-  }
-
-  /** Reverse names of addresses that several services have. */
-  contested(): Set<string> {
-    const [some, several] = [new Set<string>(), new Set<string>()];
-    for (const bucket of this.#reader.claimBuckets("", 1000))
-      for (const { cluster, text } of this.#reader.claimsIn(bucket))
-        for (const hex of claimedAddressesIn(JSON.parse(text))) {
-          const name = formatReverseName(Buffer.from(hex, "hex")).slice(0, -1);
-          for (const _ of readClaims(cluster, JSON.parse(text), hex))
-            (some.has(name) ? several : some).add(name);
-        }
-    return several;
   }
 
   async done<Result>(promise: Promise<Result>): Promise<Result> {
@@ -241,7 +227,6 @@ it("any sequence of pushes, lease ends, returns, departures and restarts is answ
         if (follows) course.follower.follow();
         const now = course.clock.now();
         const leases = course.leases();
-        const contested = course.contested();
         for (const scope of SCOPES) {
           const within = course.gateway.within(scope);
           const follower = course.follower.within(scope);
@@ -265,8 +250,6 @@ it("any sequence of pushes, lease ends, returns, departures and restarts is answ
               if (!within.hasCluster(view)) continue;
             }
             for (const name of names) {
-              // Whose they are in the view of a cluster is in `reverse-names.test.ts`.
-              if (view !== undefined && contested.has(name.toLowerCase().replace(/^nothing\./, ""))) continue;
               const answer = async (type: string) => {
                 const query = encodeQuery(name, type);
                 const { bytes } = answerNow(within, query, view, now);

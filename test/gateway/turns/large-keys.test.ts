@@ -220,21 +220,29 @@ describe("the reverse name of an address that many large services have in a scop
   const shared = each(exported({ endpoints: of }));
   const imports = each(imported({ ips: ["10.1.0.0"], endpoints: { west: of } }));
 
-  it.each<[string, Visibility, Partial<ClusterSnapshot>]>([
+  it.each<[string, Visibility, Partial<ClusterSnapshot>, ofWest?: Partial<ClusterSnapshot>]>([
     ["of some ranges", { addressRanges: ["10.0.0.0/8"] }, { exports }],
     ["of some sources", { addressSources: ["Endpoint"] }, { exports }],
     ["of some clusters, which export them", { clusters: ["east", "west"] }, { exports }],
     ["of some clusters, with addresses of their own", { clusters: ["east"] }, { exports: shared }],
     ["of some clusters, which import them", { clusters: ["east", "west"] }, { imports }],
     ["of some clusters, which import from another one", { clusters: ["east", "north"] }, { imports }],
-  ])("%s is found without reading one of them in place", async (_, scope, parts) => {
+    [
+      "of some clusters, in the view of one",
+      { clusters: ["east", "west"] },
+      { exports: shared },
+      { imports },
+    ],
+  ])("%s is found without reading one of them in place", async (_, scope, parts, ofWest) => {
+    const view = ofWest && "west";
     const open = async (charactersInPlace?: number) => {
       const clock = new TurningClock();
       const names = { zones: {}, merging: { grants: new Map([["east", "*" as const]]) }, charactersInPlace };
       const gateway = openKeyed({ clock, scopes: [scope], names });
       await putSnapshot(gateway, snapshot("east", parts), { leaseSeconds: 3600 });
+      if (ofWest !== undefined) await putSnapshot(gateway, snapshot("west", ofWest), { leaseSeconds: 3600 });
       return () =>
-        gateway.within(scope).answer(encodeQuery("0.0.1.10.in-addr.arpa", "PTR"), undefined, clock.now());
+        gateway.within(scope).answer(encodeQuery("0.0.1.10.in-addr.arpa", "PTR"), view, clock.now());
     };
     const [ask, askInPlace] = [await open(), await open(Number.POSITIVE_INFINITY)];
     const reads = vi.spyOn(Reader.prototype, "entry");
