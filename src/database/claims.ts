@@ -220,11 +220,11 @@ interface Bases {
 
 /** @param row it has a rank exactly while its cluster has the namespace */
 function basesOf(row: EntryRow | undefined, exported: ExportedService | undefined): Bases {
-  if (row === undefined || exported === undefined) return { ofExport: "other", ofImport: "import" };
+  if (row === undefined || exported === undefined) return { ofExport: "other", ofImport: "importIP" };
   if (row.counts === null) return { ofExport: "other", ofImport: "other" };
   return exported.headless
-    ? { ofExport: "export", ofImport: "other" }
-    : { ofExport: "other", ofImport: "export" };
+    ? { ofExport: "exportEndpoint", ofImport: "other" }
+    : { ofExport: "other", ofImport: "exportIP" };
 }
 
 /**
@@ -248,7 +248,7 @@ export function claimsBy(
   // What the cluster's own worker made of the desired state is for its own view.
   addTexts(by(imported.managed === true ? "other" : ofImport), imported.ips);
   for (const groups of Object.values(imported.endpoints))
-    addGroups(by(ofImport === "import" ? "import" : "other"), groups, false);
+    addGroups(by(ofImport === "importIP" ? "importEndpoint" : "other"), groups, false);
   return claims;
 }
 

@@ -82,19 +82,29 @@ export function findingsKeyOf(object: string): string {
 }
 
 /**
- * What a cluster reports an address by:
+ * What a cluster reports an address by, and as what:
  *
- * - `export`: by its own export, in a namespace that it has. It would have the reverse name if no other
- *   cluster had a part in the service.
- * - `import`: by an import of a service that it does not export.
+ * - `exportEndpoint`, `exportIP`: by its own export, in a namespace that it has. It would have the reverse
+ *   name if no other cluster had a part in the service.
+ * - `importEndpoint`, `importIP`: by an import of a service that it does not export.
  * - `other`: in such a way that it has the reverse name only if another cluster decides the type of the
  *   service.
  * - `local`: for a service of its own zone.
+ *
+ * A scope may hide endpoints or clusterset IPs. Each has an order of its own, so that what is hidden has no
+ * part in the order of the other.
  */
 export type Basis = keyof typeof BASES;
 
 /** In front of an address in the text of claims. */
-export const BASES = { export: "", import: "<", other: "~", local: "=" } as const;
+export const BASES = {
+  exportEndpoint: "",
+  exportIP: "^",
+  importEndpoint: "<",
+  importIP: ">",
+  other: "~",
+  local: "=",
+} as const;
 
 /** An address as hexadecimal digits. */
 export function hexOf(address: Uint8Array): string {

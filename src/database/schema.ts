@@ -75,7 +75,7 @@ export interface ClusterRow {
 }
 
 /** The version of the tables. A database of another version is emptied: workers push again. */
-export const DATABASE_VERSION = 4;
+export const DATABASE_VERSION = 5;
 
 const TABLES = ["entry", "claim", "cluster", "log", "happened", "meta"] as const;
 

@@ -32,6 +32,7 @@ import {
   type ClaimJudge,
   createClaimFilter,
   type EntryRows,
+  isOfImport,
   type KeyEntries,
   keysOfPod,
 } from "./entries.ts";
@@ -224,11 +225,11 @@ export class DatabaseEntries {
   /**
    * The services for which clusters report an address that could have its reverse name.
    * @param pins what clusters may export
-   * @param judgeOrdered says of exports and imports that their entries need not be read
+   * @param judgeImport says of imports that their entries need not be read
    */
-  claimsOn(address: Uint8Array, pins: PinTable, judgeOrdered?: ClaimJudge): readonly AddressClaim[] {
+  claimsOn(address: Uint8Array, pins: PinTable, judgeImport?: ClaimJudge): readonly AddressClaim[] {
     const hex = hexOf(address);
-    return this.claimsIn(claimBucket(hex)).on(hex, pins, judgeOrdered);
+    return this.claimsIn(claimBucket(hex)).on(hex, pins, judgeImport);
   }
 
   /**
@@ -243,11 +244,10 @@ export class DatabaseEntries {
       return claims;
     };
     const exists = createClaimFilter(this.#rows, this.#filter, bucket, (key) => this.isExported(key));
-    const on = (hex: string, pins: PinTable, judgeOrdered?: ClaimJudge): readonly AddressClaim[] => {
+    const on = (hex: string, pins: PinTable, judgeImport?: ClaimJudge): readonly AddressClaim[] => {
       // Those of other bases have no place in an order: they count as far as the compiled names of the scope
       // want the address, which do not have what is hidden.
-      const isOrdered = ({ basis }: Parameters<ClaimJudge>[0]) => basis === "export" || basis === "import";
-      const judge: ClaimJudge = (claim) => (isOrdered(claim) ? judgeOrdered?.(claim) : true);
+      const judge: ClaimJudge = (claim) => (isOfImport(claim.basis) ? judgeImport?.(claim) : true);
       const claims = rows.flatMap(({ cluster, text }) =>
         // Most rows have other addresses.
         read.has(cluster) || text.includes(hex) ? readClaims(cluster, claimsOf(cluster, text), hex) : [],

@@ -21,20 +21,39 @@ export interface KeyEntries extends KeyParts {
   readonly parts: readonly string[];
 }
 
+/** What a cluster reports an address by, see `Basis`, whether it is an endpoint's or a clusterset IP. */
+export const CLAIM_BASES = ["export", "import", "other", "local"] as const;
+type ClaimBasis = (typeof CLAIM_BASES)[number];
+
+const COARSE: Readonly<Record<Basis, ClaimBasis>> = {
+  exportEndpoint: "export",
+  exportIP: "export",
+  importEndpoint: "import",
+  importIP: "import",
+  other: "other",
+  local: "local",
+};
+
+/** Whether a cluster reports an address by an import of a service that it does not export. */
+export function isOfImport(basis: Basis): boolean {
+  return COARSE[basis] === "import";
+}
+
 /** A service for which a cluster reports an address. */
 export interface AddressClaim {
   readonly clusterId: string;
   /** `<namespace>/<name>`. */
   readonly key: string;
-  readonly basis: Basis;
+  readonly basis: ClaimBasis;
   /** See `Claim`; 0 where the first cluster is not known: then the oldest part decides. */
   readonly order: number;
 }
 
 /** The claim of a cluster. An export that pins do not allow has no place in the order of claims. */
 export function addressClaim({ cluster, name, basis, order }: Claim, pins: PinTable): AddressClaim {
-  const isRefused = basis === "export" && !pins.mayExport(cluster, name);
-  return { clusterId: cluster, key: name, basis: isRefused ? "other" : basis, order };
+  const coarse = COARSE[basis];
+  const isRefused = coarse === "export" && !pins.mayExport(cluster, name);
+  return { clusterId: cluster, key: name, basis: isRefused ? "other" : coarse, order };
 }
 
 /** Rows of entries: of a database, or those that one would have. */
@@ -52,12 +71,15 @@ export function keysOfPod(pod: string): string[] {
   return bytes === undefined ? [pod] : podLabels(bytes).map((label) => `${namespaceOf(pod)}/${label}`);
 }
 
-/**
- * Where the addresses of claims for services of the clusterset come from, also by a cluster's own export; and
- * for those of its own zone.
- */
-const CLUSTERSET_SOURCES: readonly VisibleAddressSource[] = ["ClusterSetIP", "Endpoint"];
-const LOCAL_SOURCES: readonly VisibleAddressSource[] = ["ClusterIP", "Endpoint"];
+/** Where the addresses of claims come from. */
+const SOURCES: Readonly<Record<Basis, readonly VisibleAddressSource[]>> = {
+  exportEndpoint: ["Endpoint"],
+  exportIP: ["ClusterSetIP"],
+  importEndpoint: ["Endpoint"],
+  importIP: ["ClusterSetIP"],
+  other: ["ClusterSetIP", "Endpoint"],
+  local: ["ClusterIP", "Endpoint"],
+};
 
 /** Whether a claim exists, as far as something else than its entry says. */
 export type ClaimJudge = (claim: Pick<Claim, "cluster" | "name" | "basis">) => boolean | undefined;
@@ -99,9 +121,11 @@ export function createClaimFilter(
   };
   const known = new Map<string, ReturnType<typeof read>>();
   /** Whether a service exists with all of its visible addresses, by the basis. */
-  const isCertain = {
-    export: true,
-    import: !filter.hidesImports,
+  const isCertain: Readonly<Record<Basis, boolean>> = {
+    exportEndpoint: true,
+    exportIP: true,
+    importEndpoint: !filter.hidesImports,
+    importIP: !filter.hidesImports,
     other: !filter.hidesImports,
     local: !filter.hidesAddresses,
   };
@@ -109,7 +133,7 @@ export function createClaimFilter(
     const { cluster, name, basis } = claim;
     if (!filter.hasCluster(cluster) || !filter.hasNamespace(namespaceOf(name))) return false;
     if (!filter.mayHaveAddress(bytesOf(hex))) return false;
-    const isShown = filter.hasSources(basis === "local" ? LOCAL_SOURCES : CLUSTERSET_SOURCES);
+    const isShown = filter.hasSources(SOURCES[basis]);
     if (isShown === false || (isShown && isCertain[basis])) return isShown;
     const judged = judge?.(claim);
     if (judged !== undefined) return judged;

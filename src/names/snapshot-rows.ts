@@ -72,13 +72,12 @@ export class SnapshotRows implements EntryRows {
   #readClaims(): Map<string, ClaimRows> {
     const buckets = new Map<string, Map<string, Claims>>();
     for (const row of this.#rows)
-      for (const hex of addressesOf(row)) {
+      for (const [place, hex] of addressesOf(row)) {
         const bucket = buckets.get(claimBucket(hex)) ?? new Map<string, Claims>();
         buckets.set(claimBucket(hex), bucket);
         const own = bucket.get(row.cluster) ?? {};
         bucket.set(row.cluster, own);
-        const place = (row.kind === Kind.service ? BASES.local : BASES.export) + hex;
-        own[place] = [...(own[place] ?? [0]), row.name];
+        own[place + hex] = [...(own[place + hex] ?? [0]), row.name];
       }
     return new Map(
       Array.from(buckets, ([bucket, byCluster]) => [
@@ -117,10 +116,18 @@ function inBuckets(table: Table, keyOf: (name: string) => string): Table {
   return Object.fromEntries(Array.from(buckets, ([key, members]) => [key, Object.fromEntries(members)]));
 }
 
-function addressesOf(row: EntryRow): ReadonlySet<string> {
-  if (row.kind === Kind.service) return localAddresses(entryValue(row) as LocalService);
+/** Addresses in hex, with what stands in front of each in the text of claims. */
+function addressesOf(row: EntryRow): (readonly [place: string, hex: string])[] {
+  const at = (place: string, addresses: ReadonlySet<string> = new Set()) =>
+    [...addresses].map((hex) => [place, hex] as const);
+  if (row.kind === Kind.service) return at(BASES.local, localAddresses(entryValue(row) as LocalService));
   const exported = row.kind === Kind.export ? (entryValue(row) as ExportedService) : undefined;
   const imported = row.kind === Kind.import ? (entryValue(row) as ImportedService) : undefined;
-  const byBasis = claimsBy(undefined, exported, imported);
-  return new Set([...byBasis.values()].flatMap((addresses) => [...addresses]));
+  const { importIP, importEndpoint, other } = Object.fromEntries(claimsBy(undefined, exported, imported));
+  return [
+    ...at(BASES.exportIP, importIP),
+    ...at(BASES.exportEndpoint, importEndpoint),
+    // Endpoints of an export, or clusterset IPs of an import that the cluster's worker made.
+    ...at(exported === undefined ? BASES.exportIP : BASES.exportEndpoint, other),
+  ];
 }

@@ -452,7 +452,7 @@ function rank(text: string): number | null {
 }
 
 /** The version of what is kept in the engine. Another one is neither read nor written. */
-const FORMAT_VERSION = "2";
+const FORMAT_VERSION = "3";
 
 /** The field of `head` with the ids of a cluster's newest large changes, the newest one first. */
 function listsOf(cluster: string): string {

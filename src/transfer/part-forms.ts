@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { BASES, type Basis, hexOf } from "../database/places.ts";
+import { hexOf } from "../database/places.ts";
 import type { LogRow } from "../database/reader.ts";
 import type { CompiledUnit } from "../names/compile-key.ts";
 import { CompiledKey } from "../names/compiled-key.ts";
 import type { DatabaseEntries } from "../names/database-entries.ts";
-import type { AddressClaim } from "../names/entries.ts";
+import { type AddressClaim, CLAIM_BASES } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
 import { ServiceListing } from "../names/service-listing.ts";
 import { ClusterId, ClusterZone } from "../snapshot/schema.ts";
@@ -20,8 +20,6 @@ const Label = z.string().min(1).max(63);
 const MOST_LABELS = 127;
 /** The time to live of a record in seconds (RFC 2181 section 8). */
 const Ttl = z.int().min(0).max(0x7fffffff);
-
-const BASIS_NAMES = Object.keys(BASES) as [Basis, ...Basis[]];
 
 /** What names of a scope depend on beside keys. */
 export interface SentWorld {
@@ -71,7 +69,7 @@ export type NameList = Omit<z.infer<typeof ListForm>, "at">;
  */
 const ClaimsForm = z.object({
   at: Position,
-  claims: z.record(z.string(), z.array(z.tuple([ClusterId, Text, z.enum(BASIS_NAMES), z.number()]))),
+  claims: z.record(z.string(), z.array(z.tuple([ClusterId, Text, z.enum(CLAIM_BASES), z.number()]))),
   namespaces: z.array(Label),
 });
 export type SentBucket = Omit<z.infer<typeof ClaimsForm>, "at">;

@@ -16,7 +16,7 @@ import type { PinTable } from "../merge/grants.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../merge/visible.ts";
-import { type AddressClaim, addressClaim, createClaimFilter } from "../names/entries.ts";
+import { type AddressClaim, addressClaim, createClaimFilter, isOfImport } from "../names/entries.ts";
 import type { Mark } from "../names/key-changes.ts";
 import { type KeyWorld, NO_UNIT } from "../names/key-world.ts";
 import { withFirstOrders } from "../names/reverse-names.ts";
@@ -291,7 +291,7 @@ class ScopeRows {
           yield;
           const { name, basis } = claim;
           // An import exists while a cluster of the scope exports the service.
-          if (this.#hidesClusters && (basis === "import" || basis === "other") && this.hasKey(name))
+          if (this.#hidesClusters && (isOfImport(basis) || basis === "other") && this.hasKey(name))
             namespaces.add(namespaceOf(name));
           if (exists(claim, hex)) found.set(hex, [...(found.get(hex) ?? []), addressClaim(claim, pins)]);
         }

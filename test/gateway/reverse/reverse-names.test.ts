@@ -30,6 +30,16 @@ describe.each<[AddressKind, string, string]>([
     expect(owners).toEqual(kind === "headless" ? [hers, undefined] : [undefined, hers]);
   });
 
+  it("is not that of a cluster that reported the address first as what a scope hides", async () => {
+    const scope: Visibility = { addressSources: [kind === "headless" ? "Endpoint" : "ClusterSetIP"] };
+    const world = new ReverseWorld([scope]);
+    const hidden = kind === "headless" ? "clusterset IP" : "headless";
+    await world.put(reporting("east", hidden, { db: { since: YOUNG, has: [V4] } }));
+    await world.put(west(V4));
+    await world.put(east(V4));
+    expect(world.owner(V4, undefined, scope)).toBe(his);
+  });
+
   it("stays with a cluster that moves the address in a push of several transactions", async () => {
     const world = new ReverseWorld();
     const services = (...more: string[]) =>
