@@ -135,7 +135,8 @@ export function serviceImport(
       ports: desired.ports.map(portOf),
       ips,
       ipFamilies,
-      ...propertiesOf(desired),
+      ...affinityOf(desired),
+      internalTrafficPolicy: desired.internalTrafficPolicy ?? "Cluster",
       ...(desired.trafficDistribution !== undefined && { trafficDistribution: desired.trafficDistribution }),
     },
   });
@@ -149,17 +150,12 @@ function ofFamilies(addresses: ClusterSetIPs, wanted: readonly string[]): Cluste
   return reachable.ips.length === 0 ? addresses : reachable;
 }
 
-/**
- * The properties that a ServiceImport and its derived Service have in common. The Service has no
- * `trafficDistribution`: controllers of EndpointSlices read it, kube-proxy does not, and API servers before
- * 1.34 reject newer values.
- */
-function propertiesOf(desired: DesiredImport): Record<string, unknown> {
+/** The session affinity, which a ServiceImport and its derived Service have in common. */
+function affinityOf(desired: DesiredImport): Record<string, unknown> {
   const { sessionAffinity, sessionAffinityTimeoutSeconds: timeoutSeconds } = desired;
   return {
     sessionAffinity: sessionAffinity ?? "None",
     ...(timeoutSeconds !== undefined && { sessionAffinityConfig: { clientIP: { timeoutSeconds } } }),
-    internalTrafficPolicy: desired.internalTrafficPolicy ?? "Cluster",
   };
 }
 
@@ -245,6 +241,10 @@ function endpointOf(endpoint: DesiredSlice["endpoints"][number]): object {
  * kube-proxy routes them to the slices that name this Service. Undefined without ports: a Service needs at
  * least one. The import does not own it: the Service is made first, so that the import has its addresses when
  * it is written, and an import that somebody deleted comes back with the same ones.
+ *
+ * Two properties of the import are not copied. With `internalTrafficPolicy: Local` kube-proxy would drop all
+ * traffic: the endpoints of other clusters are on none of this cluster's nodes. `trafficDistribution` is read
+ * by controllers of EndpointSlices and not by kube-proxy, and API servers before 1.34 reject newer values.
  */
 export function derivedService(
   { namespace, name }: ObjectName,
@@ -260,7 +260,8 @@ export function derivedService(
       type: "ClusterIP",
       ipFamilyPolicy: "PreferDualStack",
       ports: desired.ports.map((port, index) => portOf({ ...port, name: names[index]! })),
-      ...propertiesOf(desired),
+      ...affinityOf(desired),
+      internalTrafficPolicy: "Cluster",
     },
   });
 }

@@ -73,8 +73,15 @@ test("exported labels that the API server would reject (422), or that take the m
     ipFamilies: ["IPv4"],
     sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
   });
+});
+
+test("a derived Service sends traffic to other clusters whatever traffic policies the exporter has", () => {
+  const wanted = desiredImport({ internalTrafficPolicy: "Local", trafficDistribution: "PreferClose" });
+  const { spec } = derivedService(at, wanted)!;
+  // With `Local` kube-proxy drops the traffic of nodes without an endpoint.
+  expect(spec).toHaveProperty("internalTrafficPolicy", "Cluster");
   // An API server before 1.34 rejects a Service with a newer value.
-  expect(derivedService(at, wanted)!.spec).not.toHaveProperty("trafficDistribution");
+  expect(spec).not.toHaveProperty("trafficDistribution");
 });
 
 test("conditions are applied if they differ from those that hold, and have the time of their last transition", () => {
