@@ -11,7 +11,7 @@ import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { loadAccess } from "../node/access/node-admission.ts";
 import { WatchedFiles } from "../node/files.ts";
 import { watchEngineAddress } from "../node/gateway/replica.ts";
-import { createLogger } from "../node/process.ts";
+import { checkAuditFile, createLogger } from "../node/process.ts";
 import { describeExpired, openTlsSource, readCertificates } from "../node/tls.ts";
 import { openConnector, openUpstreams } from "../node/upstreams/configured-upstreams.ts";
 import { type Grant, readFederationFlag, readGrant, readPins } from "./flags.ts";
@@ -105,19 +105,21 @@ function describeZone({ kind, zone, view }: ListedZone): string {
 }
 
 /**
- * Reads the files that a checked configuration names: certificates, keys, tokens. Writes nothing, listens
- * nowhere, and leaves the state folder alone, so that it can run beside the gateway.
+ * Reads the files that a checked configuration names: certificates, keys, tokens; checks that the one for
+ * audit lines can be opened. Writes nothing, listens nowhere, and leaves the state folder alone, so that it
+ * can run beside the gateway.
  * @returns a sentence
  * @throws {UsageError} naming the setting or the file that is wrong
  */
 export async function checkConfigFiles(config: ServeConfig): Promise<string> {
-  const { tls, zones, push, access, store } = config;
+  const { tls, zones, push, access, store, audit } = config;
   // Without files the gateway makes a certificate itself, in its state folder.
   if (typeof tls === "object" && tls.certificateFile !== undefined) {
     const source = await openTlsSource(config, undefined);
     const expired = source && describeExpired(source.tls.cert, Date.now());
     if (expired !== undefined) throw new UsageError(`tls.certificateFile: ${expired}`);
   }
+  if (audit.logFile !== undefined) checkAuditFile(audit.logFile);
   if (typeof tls === "object" && tls.clientCaFile !== undefined) await readCertificates(tls.clientCaFile);
   const files = new WatchedFiles();
   const loaded = await loadAccess(config, files, createLogger("serve", "error"));

@@ -1,5 +1,6 @@
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { totalmem } from "node:os";
+import { dirname } from "node:path";
 import { isatty } from "node:tty";
 import { styleText } from "node:util";
 import { destination, type Logger, pino, stdTimeFunctions } from "pino";
@@ -74,8 +75,25 @@ function open(file: string): number {
   try {
     return openSync(file, "a", 0o600);
   } catch (error) {
-    throw new UsageError(`audit.logFile: cannot open the file: ${(error as Error).message}`);
+    throw cannotOpen(error);
   }
+}
+
+/**
+ * Checks that `openAuditSink` can open the file. Neither makes nor changes it.
+ * @throws {UsageError} if it cannot
+ */
+export function checkAuditFile(file: string): void {
+  try {
+    if (existsSync(file)) closeSync(openSync(file, constants.O_WRONLY | constants.O_APPEND));
+    else accessSync(dirname(file), constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw cannotOpen(error);
+  }
+}
+
+function cannotOpen(error: unknown): UsageError {
+  return new UsageError(`audit.logFile: cannot open the file: ${(error as Error).message}`);
 }
 
 /**

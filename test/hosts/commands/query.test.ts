@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -193,12 +193,21 @@ describe("serve --check-config", () => {
   };
 
   it("prints that a configuration is valid, and writes nothing", async () => {
-    const { status, stdout } = await check("zones: [corp.example]\naccess: { public: true }\n");
+    const text = "zones: [corp.example]\naccess: { public: true }\naudit: { logFile: audit.log }\n";
+    const { status, stdout } = await check(text);
     expect(status).toBe(0);
     expect(stdout).toContain("the configuration is valid: zones");
     expect(stdout).toContain("corp.example");
     expect(existsSync(join(folder, "state"))).toBe(false);
     expect(readdirSync(folder)).toEqual(["gateway.yaml"]);
+  });
+
+  it("leaves an audit log that is there as it is", async () => {
+    writeFileSync(join(folder, "audit.log"), "a line\n");
+    expect(await check("access: { public: true }\naudit: { logFile: audit.log }\n")).toMatchObject({
+      status: 0,
+    });
+    expect(readFileSync(join(folder, "audit.log"), "utf8")).toBe("a line\n");
   });
 
   it("exits with 2 for a certificate that has expired, which no client accepts", async () => {
@@ -235,6 +244,8 @@ describe("serve --check-config", () => {
     ["forward: { upstreams: [{ server: https://a.test/dns-query, tokenFile: /none/t }] }\n", "/none/t"],
     ["store: { url: redis://valkey, passwordFile: /none/password }\n", "cannot read the password file: "],
     ["store: { url: rediss://valkey, caFile: /none/ca.crt }\n", "/none/ca.crt"],
+    ["audit: { logFile: /none/audit.log }\n", "audit.logFile: cannot open the file: "],
+    ["audit: { logFile: / }\n", "audit.logFile: cannot open the file: EISDIR"],
   ])("exits with 2 for %j", async (text, message) => {
     const { status, stderr } = await check(text);
     expect(stderr).toContain(message);
