@@ -37,6 +37,7 @@ const users: Readonly<Record<string, () => Promise<unknown>>> = {
       ca: () => servers.authority,
       token: () => undefined,
       timeout: 3000,
+      queriesInFlight: 1,
     });
     await upstream.exchange(new Uint8Array(12), signal).finally(() => upstream.close());
   },

@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { readUpstreamAnswer } from "../../../src/forward/upstream.ts";
@@ -195,7 +197,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   const connectorTo = (
     upstreams: Parameters<typeof openConnector>[0]["upstreams"],
     files = new WatchedFiles(),
-  ) => openConnector({ upstreams, serverMilliseconds: 1000 }, files);
+  ) => openConnector({ upstreams, serverMilliseconds: 1000, queriesInFlight: 100 }, files);
   /** An upstream at the server, or at another URL, which closes after the test. */
   async function openUpstream(more: object = {}, url = origin, files?: WatchedFiles, path = "/dns-query") {
     const open = await connectorTo([{ origin: url, caFile, ...more }], files);
@@ -265,6 +267,29 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     for (const upstream of [await openUpstream(), await openUpstream({}, mute)])
       await expect(upstream.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
     silent.close();
+  });
+
+  it("answers while HTTP/1.1, which has one query a connection, waits for the answers to others", async () => {
+    const isSlow = (asked: Buffer) => nameIn(asked).startsWith("slow");
+    const server = createHttpsServer(servers.tls, async (request, response) => {
+      const asked = await buffer(request);
+      if (!isSlow(asked))
+        response.writeHead(200, { "content-type": "application/dns-message" }).end(answerTo(asked));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const limits = { serverMilliseconds: 2 * DEADLINE, queriesInFlight: 100 };
+    const open = await openConnector({ upstreams: [{ origin: url, caFile }], ...limits }, new WatchedFiles());
+    const upstream = open(url);
+    const slow = new AbortController();
+    onTestFinished(() => {
+      slow.abort();
+      upstream.close();
+      server.close();
+    });
+    for (let count = 1; count < 100; count++)
+      upstream.exchange(queryFor("slow.example", { id: 0 }), slow.signal).catch(() => {});
+    expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))).toBeDefined();
   });
 
   /** Something between an upstream and the server that can forget connections, or cut them off. */

@@ -31,8 +31,9 @@ export async function openUpstreams(forward: Forward, files: WatchedFiles) {
       const place = parseNameserver(configured.server)!;
       if (place.kind === "plain") return createPlainUpstream(name, place, forward);
       const { addresses } = configured;
-      const timeout = forward.serverMilliseconds;
-      return padded(createDohUpstream(name, place.url, { ca, token, addresses, timeout }));
+      const { serverMilliseconds: timeout, queriesInFlight } = forward;
+      const access = { ca, token, addresses, timeout, queriesInFlight };
+      return padded(createDohUpstream(name, place.url, access));
     }),
   );
   return {
@@ -53,7 +54,8 @@ export async function openConnector(
   {
     upstreams: configured,
     serverMilliseconds: timeout,
-  }: Pick<ServeConfig["stub"], "upstreams" | "serverMilliseconds">,
+    queriesInFlight,
+  }: Pick<ServeConfig["stub"], "upstreams" | "serverMilliseconds" | "queriesInFlight">,
   files: WatchedFiles,
 ): Promise<(nameserver: string) => Upstream> {
   const byOrigin = new Map<string, Awaited<ReturnType<typeof openAccess>>>();
@@ -67,6 +69,7 @@ export async function openConnector(
     return createDohUpstream(nameserver, place.url, {
       ...(byOrigin.get(place.url.origin) ?? none),
       timeout,
+      queriesInFlight,
     });
   };
 }

@@ -14,10 +14,14 @@ interface DohAccess {
   readonly addresses?: readonly string[];
   /** The longest time for an exchange, in milliseconds. */
   readonly timeout: number;
+  /**
+   * Exchanges at a time at most. Over HTTP/1.1 each of them has a connection: with fewer connections a few
+   * slow names would hold up all others.
+   */
+  readonly queriesInFlight: number;
 }
 
 const MOST_ANSWER_BYTES = 65_535;
-const CONNECTIONS = 8;
 /** The longest time for a new connection in milliseconds. */
 const CONNECT_TIMEOUT = 5000;
 /**
@@ -80,12 +84,12 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
 /** Most gateways ask no name server over HTTPS; undici takes 90 ms of CPU time to load, in each thread. */
 async function open(
   url: URL,
-  { addresses = [], timeout }: DohAccess,
+  { addresses = [], timeout, queriesInFlight }: DohAccess,
   ca: string | undefined,
 ): Promise<Dispatcher> {
   const { openDispatcher } = await import("../../../outgoing/dispatcher.ts");
   return openDispatcher(url, {
-    connections: CONNECTIONS,
+    connections: queriesInFlight,
     allowH2: true,
     tls: { ca },
     timeout: CONNECT_TIMEOUT,
