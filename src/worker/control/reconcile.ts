@@ -270,17 +270,19 @@ function applyWhole(
   subresource?: "status",
 ): Promise<ManagedObject> {
   const { objects, writes, signal, pruned } = context;
+  const send = () => apply(context, wanted, (kept) => writes.apply(kept, signal, subresource));
   return objects.written(wanted, async () => {
-    const applied = await apply(context, wanted, (kept) => writes.apply(kept, signal, subresource)).catch(
-      (error: unknown) => {
-        // What others have added can make the whole invalid: two ports of one name.
-        if (error instanceof ApiError && error.status === 422) return undefined;
-        throw error;
-      },
-    );
+    const stored = await send().catch((error: unknown) => {
+      // What others have added can make the whole invalid: two ports of one name.
+      if (error instanceof ApiError && error.status === 422) return undefined;
+      throw error;
+    });
     const kept = pruned.without(wanted);
     const own = subresource === undefined ? kept : { ...bare(kept), [subresource]: kept[subresource] };
-    return applied === undefined || differs(own, applied) ? writes.merge(kept, signal, subresource) : applied;
+    if (stored !== undefined && !differs(own, stored)) return stored;
+    const merged = await writes.merge(kept, signal, subresource);
+    // A merge patch leaves fields that are not wanted any more; apply removes them.
+    return stored === undefined ? send() : merged;
   });
 }
 

@@ -21,6 +21,8 @@ export class FakeCluster {
   /** Called before each write; throws to fail it. */
   beforeWrite: (what: string, object: ManagedObject) => void = () => {};
   readonly #added = new Map<string, object>();
+  /** The specs of Services as they were applied last. */
+  readonly #applied = new Map<string, object>();
   #version = 0;
   #address = 0;
 
@@ -115,7 +117,7 @@ export class FakeCluster {
     };
     const spec = object.spec as object;
     if (object.kind === "Service" && before !== undefined)
-      made.spec = { ...(before.spec as object), ...spec, ...this.#portsOf(how, object) };
+      made.spec = { ...this.#specBefore(how, before, spec), ...spec, ...this.#portsOf(how, object) };
     else if (object.kind === "Service") {
       this.#address++;
       const clusterIPs = this.families.map(
@@ -123,9 +125,18 @@ export class FakeCluster {
       );
       made.spec = { ...spec, clusterIPs, ipFamilies: this.families };
     }
+    if (object.kind === "Service" && how !== "merge") this.#applied.set(object.metadata.name, spec);
     const stored = this.prune(made);
     this.stored.set(nameOf(object), stored);
     return stored;
+  }
+
+  /** Apply removes fields that it set before and does not have any more. */
+  #specBefore(how: Way, { spec, metadata }: ManagedObject, wanted: object): object {
+    const applied = this.#applied.get(metadata.name);
+    const isGone = (field: string) =>
+      how === "apply" && applied !== undefined && field in applied && !(field in wanted);
+    return Object.fromEntries(Object.entries(spec as object).filter(([field]) => !isGone(field)));
   }
 
   #portsOf(how: Way, { metadata: { name }, spec }: ManagedObject): { ports?: object[] } {

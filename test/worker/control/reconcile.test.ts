@@ -293,13 +293,22 @@ describe("drift", () => {
     await expectSettled(state);
   });
 
-  test("what others add so that apply would make the whole invalid is taken out, too", async () => {
+  test("what others add so that apply would make the whole invalid is taken out, too, and what is not wanted any more", async () => {
+    const sticky = { sessionAffinity: "ClientIP" };
+    take(state, linesOf(desiredImport({ ...sticky, sessionAffinityTimeoutSeconds: 10 })));
+    await reconcile(state);
+    const derived = () => spec(cluster.get("Service", DERIVED));
+    expect(derived()).toHaveProperty("sessionAffinityConfig");
     cluster.addPort(DERIVED, { ...PG, port: 99 });
     cluster.beforeWrite = (what) => {
-      if (what === `apply Service shop/${DERIVED}`) throw new ApiError(what, 422, "Duplicate value: pg");
+      const isInvalid = what === `apply Service shop/${DERIVED}` && (derived().ports as object[]).length > 1;
+      if (isInvalid) throw new ApiError(what, 422, "Duplicate value: pg");
     };
+    take(state, linesOf(desiredImport(sticky)));
     await reconcile(state);
-    expect(spec(cluster.get("Service", DERIVED)).ports).toEqual([PG]);
+    expect(derived()).toMatchObject({ ...sticky, ports: [PG] });
+    expect(derived()).not.toHaveProperty("sessionAffinityConfig");
+    await expectSettled(state);
   });
 
   test("what others add stays, and costs no write", async () => {
