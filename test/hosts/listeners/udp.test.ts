@@ -1,4 +1,5 @@
-import { createSocket } from "node:dgram";
+import { createSocket, type Socket } from "node:dgram";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { QueryCounters } from "../../../src/answer/answer-query.ts";
@@ -69,9 +70,17 @@ test("a wildcard address of which another program has one is an error, and nothi
   const other = createSocket("udp4").bind(0, "127.0.0.12");
   await once(other, "listening");
   const { port } = other.address();
-  await expect(listenUdp("0.0.0.0", port, parts)).rejects.toMatchObject({ code: "EADDRINUSE" });
-  expect(await ask(port, "127.0.0.11")).toBeUndefined();
-  other.close();
+  const opened: Socket[] = [];
+  const note = (message: unknown) => void opened.push((message as { socket: Socket }).socket);
+  subscribe("udp.socket", note);
+  try {
+    await expect(listenUdp("0.0.0.0", port, parts)).rejects.toMatchObject({ code: "EADDRINUSE" });
+    expect(opened).toHaveLength(2);
+    for (const socket of opened) expect(() => socket.close()).toThrow("Not running");
+  } finally {
+    unsubscribe("udp.socket", note);
+    other.close();
+  }
 });
 
 test("a stop waits for answers that come later", async () => {

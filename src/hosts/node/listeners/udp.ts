@@ -115,7 +115,13 @@ async function bindUdp(host: string, port: number, parts: UdpParts): Promise<Lis
   socket.on("error", parts.counters.errors.listeners.dns_udp);
   const listening = once(socket, "listening");
   socket.bind({ address: host, port, exclusive: true });
-  await listening;
+  try {
+    await listening;
+  } catch (error) {
+    // Node leaves it open, and a wildcard address tries again every few seconds.
+    socket.close();
+    throw error;
+  }
   const pending = new Set<Promise<void>>();
   socket.on("message", (query, client) => {
     try {
