@@ -154,6 +154,7 @@ it.each([
   [{ clusterToken: ["cluster-a"] }, '"cluster-a" is not CLUSTER_ID=FILE, such as cluster-a=cluster-a.token'],
   [{ zone: ["not a zone"] }, "--zone"],
   [{ tlsCert: "x" }, "--tls-cert and --tls-key go together"],
+  [{ tls: false, tlsCert: "x", tlsKey: "y" }, "--no-tls and --tls-cert exclude each other"],
   [{ federation: ["My.Federation"] }, '--federation "My.Federation" must be one label'],
   [{ tls: false, clientCaFile: "x" }, "--client-ca-file needs TLS"],
   [{ dns: ["dns.example.org:53"] }, '--dns "dns.example.org:53" must be an IP address and a port'],

@@ -64,6 +64,8 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   if (flags.tls === false) values.tls = false;
   if ((flags.tlsCert === undefined) !== (flags.tlsKey === undefined))
     throw new UsageError("--tls-cert and --tls-key go together");
+  if (flags.tls === false && flags.tlsCert !== undefined)
+    throw new UsageError("--no-tls and --tls-cert exclude each other");
   if (flags.tlsCert !== undefined)
     values.tls = { ...mappingOf(values.tls), certificateFile: flags.tlsCert, keyFile: flags.tlsKey };
   if (flags.clientCaFile !== undefined) {
