@@ -29,6 +29,11 @@ describe("a mistake in the config file is reported with its key and the next ste
     ["- a\n- b\n", "gateway.yaml:1: a config file holds keys"],
     ["a: [\n", "gateway.yaml:"],
     ["a: 1\na: 2\n", "gateway.yaml:2: "],
+    ["zones:\n- *.example\n", "gateway.yaml:2: this is not valid YAML: Unresolved alias"],
+    [
+      `a: &a [x]\nb: &b [${"*a, ".repeat(11)}]\nc: [${"*b, ".repeat(11)}]`,
+      "gateway.yaml:1: this is not valid YAML: Excessive alias count",
+    ],
 
     ["listen: '8443'", 'listen: "8443" is not an address to listen on'],
     ["dns: { listen: [dns.example.org:53] }", "dns.listen[0].address: must be an IP address and a port"],

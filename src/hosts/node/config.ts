@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
 import type * as z from "zod";
 import { checkAccess } from "../../config/check-access.ts";
 import { checkFederations } from "../../config/federations.ts";
@@ -178,6 +178,9 @@ function yamlWord(values: unknown, path: readonly PropertyKey[]): string | undef
   return meant === undefined ? undefined : `${value} is text in YAML 1.2, write ${meant}`;
 }
 
+/** Aliases of YAML in a config file: nested ones would fill the memory. */
+const MOST_ALIASES = 100;
+
 /** A config file, unchecked. */
 interface ConfigFile {
   readonly path: string;
@@ -199,12 +202,27 @@ function readConfigFile(path: string): ConfigFile {
   }
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const problem = document.errors[0];
-  if (problem !== undefined)
-    throw new UsageError(
-      `${path}:${lines.linePos(problem.pos[0]).line}: this is not valid YAML: ${problem.message}: look at the indentation, brackets and quotes before it`,
+  const invalid = (offset: number, { message }: Error) =>
+    new UsageError(
+      `${path}:${lines.linePos(offset).line}: this is not valid YAML: ${message}: look at the indentation, brackets and quotes before it`,
     );
-  const values: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+  const problem = document.errors[0];
+  if (problem !== undefined) throw invalid(problem.pos[0], problem);
+  let values: unknown;
+  try {
+    values = document.toJS({ maxAliasCount: MOST_ALIASES }) ?? {};
+  } catch (error) {
+    // An alias without an anchor, or too many aliases.
+    let offset = 0;
+    visit(document, {
+      Alias(_, alias) {
+        if (alias.resolve(document) !== undefined) return undefined;
+        offset = alias.range?.[0] ?? 0;
+        return visit.BREAK;
+      },
+    });
+    throw invalid(offset, error as Error);
+  }
   if (!isJsonObject(values)) throw new UsageError(`${path}:1: a config file holds keys and values`);
   const lineOf = (keys: readonly PropertyKey[]): number | undefined => {
     let node: unknown = document.contents;
