@@ -91,7 +91,7 @@ const STEPS = fc.array(
   { minLength: 20, maxLength: 200 },
 );
 
-/** A connection of the model; `asked` is the time of its last request. */
+/** A connection of the model; `asked` is when its last request began or ended. */
 type Modelled = { socket: AcceptedSocket; at: number; asked?: number; open: number };
 
 /** Which one goes for a new one: one that had no request for a second, else the longest idle one. */
@@ -129,7 +129,7 @@ it("the connection that goes for a new one had no request in its first second, e
           if (step === "close") known.socket.emit("close");
           else if (step === "end") held.ended(one);
           else held.began(one, at);
-          if (step === "begin") known.asked = at;
+          if (step !== "close") known.asked = at;
           known.open += { begin: 1, end: -1, close: 0 }[step];
           model = model.filter((other) => other !== known);
           if (step !== "close") model.push(known);

@@ -360,6 +360,26 @@ describe("time", () => {
     await until(() => expect(server.hits()).toEqual({ "limits.idleSeconds": 2 }));
   });
 
+  it.each(["h2", "http/1.1"] as const)("not for the time that a response over %s took", async (protocol) => {
+    const { fetch, waiting, release } = holding();
+    const server = await start({ limits: { idleSeconds: 10 }, fetch });
+    const pass = stopClock();
+    const socket = secure(server, protocol);
+    if (protocol === "h2")
+      socket.write(
+        Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS | END_STREAM, 1, getHeaders())]),
+      );
+    else socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    socket.resume();
+    await until(() => expect(waiting).toHaveLength(1));
+    pass(11_000);
+    release();
+    await until(() => expect(server.requests.count).toBe(0));
+    await new Promise<void>((resolve) => socket.end(resolve));
+    await closed(socket);
+    expect(server.hits()).toEqual({});
+  });
+
   it.each(["h2", "http/1.1"] as const)("for taking a response over %s", async (protocol) => {
     const large = new Response(new Uint8Array(50_000_000));
     const server = await start({ limits: { responseSeconds: 0.2 }, fetch: () => large.clone() });

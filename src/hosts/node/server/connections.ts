@@ -20,7 +20,7 @@ export interface HeldConnection extends TableEntry, Ordered<HeldConnection> {
   /** Where it is counted with its client. */
   readonly slot: ClientSlot | undefined;
   isCounted: boolean;
-  /** The time of its last request; before that, of its start or of the start of HTTP/2. */
+  /** When its last request began or ended; before that, its start or the start of HTTP/2. */
   activeAt: number;
   hasAsked: boolean;
   /** Requests in progress. */
@@ -151,7 +151,9 @@ export class HeldConnections {
 
   /** A request ends. */
   ended(held: HeldConnection): void {
-    if (--held.open === 0 && held.isCounted) this.#idle.append(held);
+    if (--held.open > 0) return;
+    held.activeAt = performance.now();
+    if (held.isCounted) this.#idle.append(held);
   }
 
   all(): Iterable<HeldConnection> {
@@ -495,7 +497,6 @@ export class ConnectionGuard {
       this.#countOfClient(held, -1);
       this.#responses.delete(outgoing);
       if (held === undefined) return;
-      held.activeAt = performance.now();
       this.#held.ended(held);
       if ((this.#isStopping || held.isEnding) && held.open === 0) socket.destroySoon();
     });
