@@ -65,13 +65,16 @@ function answerBy(fetch: (asked: globalThis.Request) => Response | Promise<Respo
 }
 
 describe("requests that a thread hands over", () => {
-  it("wait in the thread while the main thread has many of them, and keep their order", async () => {
+  it("wait in the thread, their bodies unread, while the main thread has many of them, and keep their order", async () => {
     const { seen, answerAll } = slowMain();
     const handOver = new HandOver(channel.port1);
-    const all = Array.from({ length: MANY }, (_, index) => handOver.answer(request(index)));
+    const arrivedBody = vi.fn(async () => new Uint8Array(1));
+    const put = (index: number) => request(index, { method: "PUT", arrivedBody });
+    const all = Array.from({ length: MANY }, (_, index) => handOver.answer(put(index)));
     await until(() => expect(seen).toHaveLength(64));
     await settle();
     expect(seen).toHaveLength(64);
+    expect(arrivedBody).toHaveBeenCalledTimes(64);
     const answering = setInterval(answerAll, 5);
     const statuses = await Promise.all(all.map(async (response) => (await response).status));
     clearInterval(answering);

@@ -53,21 +53,20 @@ export class HandOver {
     // Members of the client are getters, which cannot be posted.
     const { address, certificate, certificateIdentity, location }: Client = request.client;
     const client = { address, certificate, certificateIdentity, location };
-    const arrived = mayHaveBody(method) ? await request.arrivedBody(MOST_WHOLE_BYTES) : null;
-    if (lane.isFull) {
-      await lane.room();
-      if (request.isClosed) {
-        lane.next();
-        return CLIENT_GONE;
-      }
-    }
+    if (lane.isFull) await lane.room();
     const id = ++this.#last;
+    lane.untaken.add(id);
+    // Not while it waits: the client sends no more than its connection's window before a body is taken.
+    const arrived = mayHaveBody(method) ? await request.arrivedBody(MOST_WHOLE_BYTES) : null;
+    if (request.isClosed) {
+      this.#taken(id);
+      return CLIENT_GONE;
+    }
     const body = arrived === undefined ? request.bodyStream() : arrived;
     const handed: HandedRequest = { id, urgent, method, url, headers, client, body };
     return new Promise<HandedResponse>((resolve) => {
       this.#port.postMessage(handed, transferred(body) as Transferable[]);
       this.#waiting.set(id, resolve);
-      lane.untaken.add(id);
       request.whenGone(() => this.#gone(id));
     });
   };
