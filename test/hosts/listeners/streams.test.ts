@@ -279,18 +279,26 @@ describe("connections are bounded (RFC 7766 section 6.2.2)", () => {
     expect(idOf(await active.ask(ask(3)))).toBe(3);
   });
 
-  it("the bound per client counts only open connections", async () => {
-    const { connect } = await start({ connectionsPerClient: 1 });
-    const first = await connect();
-    expect(idOf(await first.ask(ask(1)))).toBe(1);
+  it("the bound per client closes its longest idle connection, else its new one", async () => {
+    const { handler, connect, busy } = await startBusy({ connectionsPerClient: 2 });
+    const idle = await connect();
+    expect(idOf(await idle.ask(ask(2)))).toBe(2);
+    const other = await connect({ localAddress: "127.0.0.2" });
+    expect(idOf(await other.ask(ask(3)))).toBe(3);
+    const next = await connect();
+    expect(await idle.next()).toBeUndefined();
+    next.send(ask(4, "wait"));
+    await handler.has(4);
     expect(await (await connect()).next()).toBeUndefined();
-    expect(hits()).toEqual({ "dns.connectionsPerClient": 1 });
-    expect(idOf(await (await connect({ localAddress: "127.0.0.2" })).ask(ask(2)))).toBe(2);
-    first.close();
-    await first.closed;
+    expect(hits()).toEqual({ "dns.connectionsPerClient": 2 });
+    expect(idOf(await other.ask(ask(5)))).toBe(5);
+    await handler.release(1);
+    expect(idOf(await busy.next())).toBe(1);
+    busy.close();
+    await busy.closed;
     let answered: number | undefined;
-    while (answered === undefined) answered = idOf(await (await connect()).ask(ask(3)));
-    expect(answered).toBe(3);
+    while (answered === undefined) answered = idOf(await (await connect()).ask(ask(6)));
+    expect(answered).toBe(6);
   });
 });
 

@@ -366,9 +366,7 @@ describe("time", () => {
     const pass = stopClock();
     const socket = secure(server, protocol);
     if (protocol === "h2")
-      socket.write(
-        Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS | END_STREAM, 1, getHeaders())]),
-      );
+      socket.write(Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS | END_STREAM, 1, getHeaders())]));
     else socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     socket.resume();
     await until(() => expect(waiting).toHaveLength(1));

@@ -7,6 +7,7 @@ import type { ClientNetworks } from "../../../limits/client-rate.ts";
 import type { Count } from "../../../limits/counters.ts";
 import type { SharedClientCounts } from "../../../limits/shared.ts";
 import type { Answer } from "../../../resolve/record-writer.ts";
+import { type ConnectionPool, PooledConnection } from "../server/connection-pool.ts";
 import type { AnswerMessage } from "./udp.ts";
 
 /** What the listeners of one kind have in common: plain DNS over TCP, or DNS over TLS. */
@@ -28,36 +29,49 @@ export interface StreamParts {
   readonly reusePort?: boolean | undefined;
 }
 
+/** A connection for DNS. */
+export class DnsConnection extends PooledConnection {
+  /** Undefined while TLS is being negotiated. */
+  stream: StreamConnection | undefined;
+}
+
 /**
  * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as
  * soon as possible. The gateway stops reading from a client that does not read its answers.
  */
 export class StreamConnection {
+  readonly #connection: DnsConnection;
+  readonly #pool: ConnectionPool<DnsConnection>;
   readonly #socket: Socket;
   readonly #clientAddress: string;
   readonly #answerMessage: AnswerMessage;
   readonly #parts: StreamParts;
-  readonly #active: () => void;
   readonly #framer: MessageFramer;
-  #inFlight = 0;
   #isBlocked = false;
   #hasEnded = false;
 
   /**
+   * @param connection the one below TLS, which is in the pool
    * @param socket with `allowHalfOpen`
-   * @param active called with each query and each sent answer
    */
-  constructor(socket: Socket, answer: AnswerMessage, parts: StreamParts, active: () => void) {
+  constructor(
+    connection: DnsConnection,
+    pool: ConnectionPool<DnsConnection>,
+    socket: Socket,
+    answer: AnswerMessage,
+    parts: StreamParts,
+  ) {
+    this.#connection = connection;
+    this.#pool = pool;
     this.#socket = socket;
     this.#answerMessage = answer;
     this.#parts = parts;
-    this.#active = active;
     this.#clientAddress = socket.remoteAddress ?? "";
     this.#framer = new MessageFramer(parts.limits.queryBytes);
     socket.on("data", (part) => this.#answerAll(part as Buffer));
     socket.on("drain", () => {
       this.#isBlocked = false;
-      this.#active();
+      this.#pool.touch(this.#connection);
       this.#answerAll();
     });
     socket.on("end", () => {
@@ -68,12 +82,7 @@ export class StreamConnection {
 
   /** Whether as many queries wait for other name servers as may; further ones stay unread until then. */
   get #isFull(): boolean {
-    return this.#inFlight >= this.#parts.settings.queriesPerConnection;
-  }
-
-  /** Whether queries are pending. */
-  get isBusy(): boolean {
-    return this.#inFlight > 0;
+    return this.#connection.open >= this.#parts.settings.queriesPerConnection;
   }
 
   /** Closes it at once. */
@@ -97,7 +106,7 @@ export class StreamConnection {
       while (!this.#isBlocked && !this.#isFull && !socket.destroyed) {
         const query = this.#framer.next();
         if (query === undefined) break;
-        this.#active();
+        this.#pool.touch(this.#connection);
         this.#answer(query);
       }
     } catch (error) {
@@ -120,11 +129,11 @@ export class StreamConnection {
       this.#write(answered);
       return;
     }
-    this.#inFlight++;
+    this.#pool.began(this.#connection, performance.now());
     if (this.#isFull) counters.limits.hit(`${kind}.queriesPerConnection`);
     void answered.then((answer) => {
       this.#write(answer);
-      this.#inFlight--;
+      this.#pool.ended(this.#connection);
       this.#answerAll();
     });
   }
@@ -136,7 +145,7 @@ export class StreamConnection {
   }
 
   #endWhenDone(): void {
-    if (this.#hasEnded && this.#inFlight === 0 && !this.#isBlocked) this.#socket.destroySoon();
+    if (this.#hasEnded && this.#connection.open === 0 && !this.#isBlocked) this.#socket.destroySoon();
   }
 }
 

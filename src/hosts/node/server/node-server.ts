@@ -139,7 +139,7 @@ function createGuardedServer(parts: GuardedServerParts): HttpServer | HttpsServe
   // Depending on its version, Node silently drops fields above this limit, or rejects the request.
   server.maxHeadersCount = 2 * limits.headerFields;
   if (tls !== undefined) chooseProtocol(server, parts);
-  guard.watch(server);
+  server.on("connection", guard.admit);
   takeFailures(server, protection.errors, protection.counters);
   answerMessages(server, parts);
   return server;

@@ -3,7 +3,8 @@ import type { Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
 import { Connections } from "../../../src/hosts/node/listeners/stream.ts";
-import { HeldConnections } from "../../../src/hosts/node/server/connections.ts";
+import { ConnectionPool, PooledConnection } from "../../../src/hosts/node/server/connection-pool.ts";
+import { ConnectionGuard } from "../../../src/hosts/node/server/connections.ts";
 import { ConnectionErrors, LimitCounters, ownCount, SharedCounts } from "../../../src/limits/counters.ts";
 import { SharedClientCounts } from "../../../src/limits/shared.ts";
 import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
@@ -24,9 +25,17 @@ const MOST = 250;
 /** One for 100 connections, rounded up. */
 const MOST_LEAVING = 3;
 
+const guards: ConnectionGuard[] = [];
 afterEach(() => {
   vi.useRealTimers();
+  for (const guard of guards.splice(0)) guard.close();
 });
+
+function guardOf(...parts: ConstructorParameters<typeof ConnectionGuard>): ConnectionGuard {
+  const guard = new ConnectionGuard(...parts);
+  guards.push(guard);
+  return guard;
+}
 
 /** The connections of two threads, whose clients speak HTTP/2 and close none. */
 function openThreads() {
@@ -35,7 +44,7 @@ function openThreads() {
   const announced: AcceptedSocket[] = [];
   const threads = [0, 1].map((thread) => {
     const counts = new SharedCounts(memory, thread);
-    return new HeldConnections(
+    return guardOf(
       { ...DEFAULT_SERVER_LIMITS, connections: MOST },
       {
         ...ownProtection(),
@@ -47,7 +56,9 @@ function openThreads() {
   const open = (thread: number) => {
     const socket = socketFrom(sockets.length + 1);
     sockets.push(socket);
-    const held = threads[thread]!.admit(socket);
+    const guard = threads[thread]!;
+    guard.admit(socket);
+    const held = guard.heldBelow(socket);
     if (held !== undefined) held.http2 = { end: () => void announced.push(socket) } as never;
   };
   return { open, sockets, announced, stillOpen: () => sockets.filter(({ destroyed }) => !destroyed) };
@@ -106,9 +117,13 @@ it("the connection that goes for a new one had no request in its first second, e
   vi.useFakeTimers({ toFake: ["performance"] });
   fc.assert(
     fc.property(STEPS, (steps) => {
-      const [connections, leaving] = [ownCount("connections"), ownCount("connections.leaving")];
-      const limits = { ...DEFAULT_SERVER_LIMITS, connections: 4, idleSeconds: 1000 };
-      const held = new HeldConnections(limits, { ...ownProtection(), connections, leaving });
+      const pool = new ConnectionPool({
+        counters: new LimitCounters(),
+        all: { limit: "limits.connections", most: 4, open: ownCount("connections") },
+        clients: undefined,
+        create: (socket, slot) => new PooledConnection(socket, slot),
+        close: ({ socket }) => socket.destroy(),
+      });
       /** Those that are open, by how long nothing has begun or ended on them. */
       let model: Modelled[] = [];
       let ports = 0;
@@ -119,16 +134,16 @@ it("the connection that goes for a new one had no request in its first second, e
         if (step === "open") {
           const goes = model.length < 4 ? undefined : goingFor(model, at);
           const socket = socketFrom(++ports);
-          const isAdmitted = held.admit(socket) !== undefined;
+          const isAdmitted = pool.admit(socket, undefined) !== undefined;
           expect(isAdmitted).toBe(model.length < 4 || goes !== undefined);
           expect(model.map((other) => other.socket.destroyed)).toEqual(model.map((other) => other === goes));
           model = model.filter((other) => other !== goes);
           if (isAdmitted) model.push({ socket, at, open: 0 });
         } else if (known !== undefined && (step !== "end" || known.open > 0)) {
-          const one = held.of(known.socket as never)!;
+          const one = pool.of(known.socket as never)!;
           if (step === "close") known.socket.emit("close");
-          else if (step === "end") held.ended(one);
-          else held.began(one, at);
+          else if (step === "end") pool.ended(one);
+          else pool.began(one, at);
           if (step !== "close") known.asked = at;
           known.open += { begin: 1, end: -1, close: 0 }[step];
           model = model.filter((other) => other !== known);
@@ -159,9 +174,8 @@ const servers = {
   HTTP: () => {
     const clients = { networks, connections: 2, open: clientCounts(), rate: { take: () => 0 } };
     const protection = { ...ownProtection(), clients: clients as never };
-    const held = new HeldConnections({ ...DEFAULT_SERVER_LIMITS, connections: 10 }, protection);
-    const end = () => void Array.from(held.all(), ({ socket }) => socket.destroy());
-    return { admit: (socket: Socket) => void held.admit(socket), end };
+    const guard = guardOf({ ...DEFAULT_SERVER_LIMITS, connections: 10 }, protection);
+    return { admit: guard.admit, end: () => guard.destroyAll() };
   },
 };
 
