@@ -51,8 +51,7 @@ describe("a thread that follows", () => {
     const follow = vi.fn();
     const taken: ThreadState[] = [];
     const now = followStates({ states: channel.port2, signals, follow, take: (state) => taken.push(state) });
-    const post = (name: string, number: number) =>
-      channel.port1.postMessage({ stubs: [{ name, nameservers: [] }], number });
+    const post = (name: string) => channel.port1.postMessage({ stubs: [{ name, nameservers: [] }] });
     const names = () => taken.map(({ stubs }) => stubs![0]!.name);
     return { follow, now, post, names };
   }
@@ -73,18 +72,17 @@ describe("a thread that follows", () => {
     expect(follow).toHaveBeenCalledTimes(3);
   });
 
-  it("takes over messages in order, at once with a query, and none before every thread has it", async () => {
+  it("takes over messages in order, at once with a query after all threads have them, else soon", async () => {
     const signals = new ThreadSignals();
     const { now, post, names } = open(signals);
-    post("first", signals.next);
     now();
-    expect(names()).toEqual([]);
+    post("first");
+    post("second");
     signals.post();
     now();
-    expect(names()).toEqual(["first"]);
-    post("second", signals.next);
-    signals.post();
-    await until(() => expect(names()).toEqual(["first", "second"]));
+    expect(names()).toEqual(["first", "second"]);
+    post("third");
+    await until(() => expect(names()).toEqual(["first", "second", "third"]));
   });
 });
 

@@ -12,7 +12,7 @@ import type { FetchHandler } from "../server/requests.ts";
 import type { ServerTls } from "../tls.ts";
 import { answerHanded } from "./hand-over.ts";
 import { spawnThread } from "./spawn-thread.ts";
-import type { PostedState, ThreadOrder, ThreadReport, ThreadSharing, ThreadStart } from "./thread-sharing.ts";
+import type { ThreadOrder, ThreadReport, ThreadSharing, ThreadStart, ThreadState } from "./thread-sharing.ts";
 
 /** How long a thread may take to end its connections after the grace, in milliseconds. */
 const LATE = 2000;
@@ -78,7 +78,7 @@ export function openThread(
   ]);
   const ended = new AbortController();
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  const state: PostedState = { ...sharing.state, stubs: stubs.list(), number: sharing.signals.posted };
+  const state: ThreadState = { ...sharing.state, stubs: stubs.list() };
   states.port1.postMessage(state);
   const endMeasuring = sharing.metrics?.add(metrics.port1);
   answerHanded(requests.port1, fetch, ended.signal, (err) =>
@@ -130,7 +130,7 @@ export function openThread(
       worker.postMessage({ order: "listen", config } satisfies ThreadOrder);
       return listening.promise;
     },
-    post: (next: PostedState) => states.port1.postMessage(next),
+    post: (next: ThreadState) => states.port1.postMessage(next),
     renew: (tls: ServerTls) => worker.postMessage({ order: "renew", tls } satisfies ThreadOrder),
     /** Ends its connections as `Answering.stop`, then the thread. */
     stop: async (grace: number) => {

@@ -20,7 +20,7 @@ import { startNodeServer } from "../server/node-server.ts";
 import { type Application, answerByFetch, refusal } from "../server/requests.ts";
 import { HandOver } from "./hand-over.ts";
 import { measureThread } from "./thread-metrics.ts";
-import { type PostedState, ThreadSignals, type ThreadStart, type ThreadState } from "./thread-sharing.ts";
+import { ThreadSignals, type ThreadStart, type ThreadState } from "./thread-sharing.ts";
 
 /** The main thread stores registrations. */
 const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
@@ -208,36 +208,18 @@ interface FollowParts {
 }
 
 /**
- * Pause before the next look whether every thread has a state that came, in milliseconds. The main thread
- * says so at once, unless it is interrupted.
- */
-const SOON = 1;
-
-/**
- * Takes over states as the main thread posts them, and as soon as every thread has them: two connections of a
- * client may reach two threads, and no thread answers from an older state than another thread did before.
+ * Takes over states as the main thread posts them.
  * @returns takes over, at once, what changed by now: a query reads one word of shared memory for it
  */
 export function followStates({ states, signals, follow, take }: FollowParts): () => void {
-  const waiting: PostedState[] = [];
-  const takePosted = (posted: number): void => {
-    while (waiting.length > 0 && ((waiting[0]!.number - posted) | 0) <= 0) take(waiting.shift()!);
-  };
-  const takeSoon = (): void => {
-    takePosted(signals.posted);
-    if (waiting.length > 0) setTimeout(takeSoon, SOON);
-  };
-  states.on("message", (state: PostedState) => {
-    waiting.push(state);
-    takeSoon();
-  });
+  states.on("message", take);
   let seen: number | undefined;
   return () => {
     const { posted } = signals;
     if (posted === seen) return;
+    // States are posted to every thread before this word changes.
     for (let next = receiveMessageOnPort(states); next !== undefined; next = receiveMessageOnPort(states))
-      waiting.push(next.message as PostedState);
-    takePosted(posted);
+      take(next.message as ThreadState);
     follow();
     seen = posted;
   };

@@ -99,9 +99,8 @@ class ThreadPool implements Answering {
 
   /** Posts a state to every thread; queries that come from now on are answered from it. */
   #post(state: ThreadState): void {
-    const { signals } = this.#parts.sharing;
-    for (const thread of this.#threads) thread?.post({ ...state, number: signals.next });
-    signals.post();
+    for (const thread of this.#threads) thread?.post(state);
+    this.#parts.sharing.signals.post();
   }
 
   renew(tls: ServerTls): void {

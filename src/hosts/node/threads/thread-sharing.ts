@@ -124,16 +124,11 @@ export class ThreadSignals {
   }
 
   /**
-   * Changes with every change of the database, and every message that every thread has; it begins anew at the
-   * smallest number after the greatest one.
+   * Changes with every change of the database, and with every state once all threads have it; it begins anew at
+   * the smallest number after the greatest one.
    */
   get posted(): number {
     return Atomics.load(this.#words, Word.posted);
-  }
-
-  /** The number of the next change. */
-  get next(): number {
-    return (this.posted + 1) | 0;
   }
 
   /** To be called after the database changed, or after a message was posted to every thread. */
@@ -231,7 +226,7 @@ export interface ThreadStart {
   readonly signals: SharedArrayBuffer;
   /** The gateway's clock at an instant of `process.hrtime`, which all threads share. */
   readonly clock: { readonly now: number; readonly hrtime: bigint };
-  /** `PostedState`, in order. */
+  /** `ThreadState`, in order. */
   readonly states: MessagePort;
   /** `HandedRequest` to the main thread, `HandedResponse` back. */
   readonly requests: MessagePort;
@@ -247,11 +242,6 @@ export interface ThreadState {
   readonly held?: ReadonlyMap<string, ClusterMeta>;
 }
 
-/** A state as threads get it. */
-export interface PostedState extends ThreadState {
-  /** What `ThreadSignals.posted` is, at least, when every thread has it. */
-  readonly number: number;
-}
 /** What the main thread orders. */
 export type ThreadOrder =
   | { readonly order: "start"; readonly start: ThreadStart }
