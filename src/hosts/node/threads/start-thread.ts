@@ -9,7 +9,7 @@ import type { ClusterMeta } from "../../../database/schema.ts";
 import type { StubStore } from "../../../forward/stub-zones.ts";
 import { AnsweringState } from "../../../gateway/answering-state.ts";
 import { type Clock, Turns } from "../../../gateway/clock.ts";
-import { type HttpResponse, pathOf } from "../../../http/messages/message.ts";
+import { pathOf } from "../../../http/messages/message.ts";
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { readMetrics } from "../../../http/metrics/table.ts";
 import { openForReading } from "../database.ts";
@@ -112,9 +112,7 @@ export async function startThread(
   closers.add(assembly);
   const { app } = assembly;
   const here = answerByFetch((request, client) => app.fetch(request, client));
-  const isReady = () => assembly.status().ready;
-  const health = { here, signals, isReady, clock: clock.now };
-  const application = answerHealth(health, new HandOver(start.requests).answer);
+  const application = answerHealth({ here, signals, clock: clock.now }, new HandOver(start.requests).answer);
   const answering = closers.addServer(
     await startAnswering(parts, {
       config: await addresses(),
@@ -154,9 +152,7 @@ const LONGEST_SILENCE = 60_000;
 interface ThreadHealth {
   /** Answers requests in this thread. */
   readonly here: Application;
-  readonly signals: Pick<ThreadSignals, "isStarted" | "isFresh" | "silence">;
-  /** Whether this thread answers queries. */
-  readonly isReady: () => boolean;
+  readonly signals: Pick<ThreadSignals, "isFresh" | "silence">;
   /** The gateway's clock. */
   readonly clock: () => number;
 }
@@ -165,36 +161,30 @@ interface ThreadHealth {
  * Answers health checks in this thread, and hands over all other requests. Queries are answered while the
  * main thread is busy or stands still, so no probe may fail for that.
  *
- * - `/healthz` is answered here once all threads listen.
- * - `/readyz` is handed over, since the main thread knows more, and answered here without details if that one
- *   does not answer in time.
+ * - `/healthz` is answered here.
+ * - `/readyz` is handed over, since the main thread knows more, and answered here if that one does not answer
+ *   in time.
  */
-export function answerHealth(
-  { here, signals, isReady, clock }: ThreadHealth,
-  handOver: Application,
-): Application {
-  const readiness = () => (isReady() ? respond(200, "ready") : respond(503, "not ready"));
+export function answerHealth({ here, signals, clock }: ThreadHealth, handOver: Application): Application {
   return async (request) => {
     const path = pathOf(request.url);
     const isHealth = path === "/healthz" || path === "/readyz";
     const isRead = request.method === "GET" || request.method === "HEAD";
-    if (!isHealth || !isRead || !signals.isStarted) return handOver(request);
+    if (!isHealth || !isRead) return handOver(request);
     if (path === "/healthz") {
       const silence = signals.silence(clock());
       if (silence <= LONGEST_SILENCE) return here(request);
-      return respond(503, `the thread that takes changes has not run for ${Math.round(silence / 1000)} s`);
+      return refusal(503, `the thread that takes changes has not run for ${Math.round(silence / 1000)} s`, {
+        "content-type": "text/plain; charset=utf-8",
+      });
     }
-    if (!signals.isFresh(clock())) return readiness();
+    if (!signals.isFresh(clock())) return here(request);
     const late = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => late.resolve(undefined), PATIENCE);
     const answered = await Promise.race([handOver(request), late.promise]);
     clearTimeout(timer);
-    return answered ?? readiness();
+    return answered ?? here(request);
   };
-}
-
-function respond(status: number, line: string): HttpResponse {
-  return refusal(status, line, { "content-type": "text/plain; charset=utf-8" });
 }
 
 /** Where states come from, and what takes them. */

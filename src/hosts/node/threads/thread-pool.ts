@@ -8,7 +8,6 @@ import type { Answering } from "../gateway/answering.ts";
 import { listen, listenFailure } from "../listen.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
 import { nodeClock } from "../process.ts";
-import type { FetchHandler } from "../server/requests.ts";
 import type { ServerTls } from "../tls.ts";
 import { openThread, type RunningThread, type ThreadParts } from "./running-thread.ts";
 import type { ThreadState } from "./thread-sharing.ts";
@@ -25,17 +24,9 @@ const LONG_RUN = 10_000;
 
 /** Starts the threads that answer clients. @throws {UsageError} if they cannot listen on an address */
 export async function startThreads(parts: ThreadParts): Promise<ThreadPool> {
-  const { config, threads, sharing, log } = parts;
+  const { config, threads, log } = parts;
   if (threads > 1) await checkFree(config);
-  // Readiness is that of all threads: until then the first one would get every connection.
-  const { promise: started, resolve: start } = Promise.withResolvers<void>();
-  const fetch: FetchHandler = async (request, client) => {
-    await started;
-    return parts.fetch(request, client);
-  };
-  const pool = await ThreadPool.start({ ...parts, fetch });
-  start();
-  sharing.signals.markStarted();
+  const pool = await ThreadPool.start(parts);
   log("info", "threads", threads === 1 ? "a thread answers clients" : `${threads} threads answer clients`, {
     threads,
   });

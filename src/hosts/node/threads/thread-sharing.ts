@@ -88,9 +88,9 @@ export class ThreadSharing {
 }
 
 /** The words of the shared memory. */
-const Word = { posted: 0, heartbeat: 1, started: 2, behind: 3, serial: 4 } as const;
+const Word = { posted: 0, heartbeat: 1, behind: 2, serial: 3 } as const;
 /** Where a word of 64 bits follows them. */
-const LONG_WORD = 24;
+const LONG_WORD = 16;
 const BYTES = LONG_WORD + BigInt64Array.BYTES_PER_ELEMENT;
 /** How often the main thread shows that it runs, in milliseconds. */
 const HEARTBEAT = 1000;
@@ -179,16 +179,6 @@ export class ThreadSignals {
   silence(now: number): number {
     const seconds = (secondsOf(now) - Atomics.load(this.#words, Word.heartbeat)) | 0;
     return seconds <= HEARTBEAT / 1000 ? 0 : seconds * 1000;
-  }
-
-  /** Whether every thread has listened. */
-  get isStarted(): boolean {
-    return Atomics.load(this.#words, Word.started) === 1;
-  }
-
-  /** To be called when every thread listens. */
-  markStarted(): void {
-    Atomics.store(this.#words, Word.started, 1);
   }
 
   /**
