@@ -1,39 +1,37 @@
 import { parentPort } from "node:worker_threads";
-import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
+import type { Answering } from "../gateway/answering.ts";
 import { Closers } from "../gateway/parts.ts";
-import { startThread } from "./start-thread.ts";
-import type { ThreadOrder, ThreadReport, ThreadStart } from "./thread-sharing.ts";
+import { type PreparedThread, prepareThread } from "./start-thread.ts";
+import type { ThreadCall, ThreadMessage, ThreadMethods } from "./thread-sharing.ts";
 
 /* The module that an answering thread runs. */
 
 const main = parentPort!;
-const report = (message: ThreadReport) => main.postMessage(message);
+const post = (message: ThreadMessage) => main.postMessage(message);
 const closers = new Closers();
-const addresses = Promise.withResolvers<ServeConfig>();
-const begun = Promise.withResolvers<ThreadStart>();
-const started = begun.promise.then((start) =>
-  startThread(start, closers, {
-    onDamage: (cluster) => report({ report: "damage", cluster }),
-    onUnreadable: ({ message }) => report({ report: "unreadable", message }),
-    addresses: () => {
-      report({ report: "prepared" });
-      return addresses.promise;
-    },
-  }),
-);
-main.on("message", async (message: ThreadOrder) => {
-  if (message.order === "start") return begun.resolve(message.start);
-  if (message.order === "listen") return addresses.resolve(message.config);
-  if (message.order === "renew") return (await started).renew(message.tls);
-  await closers.close(message.grace);
-  report({ report: "stopped" });
+let prepared: PreparedThread | undefined;
+const listening = Promise.withResolvers<Answering>();
+const methods: ThreadMethods = {
+  async prepare(start) {
+    prepared = await prepareThread(start, closers, {
+      onDamage: (damaged) => post({ damaged }),
+      onUnreadable: ({ message }) => post({ unreadable: message }),
+    });
+  },
+  async listen(config) {
+    const answering = await prepared!.listen(config);
+    listening.resolve(answering);
+    return { port: answering.port, places: answering.places };
+  },
+  renew: async (tls) => (await listening.promise).renew(tls),
+  stop: (grace) => closers.close(grace),
+  measure: async () => (await prepared?.measure()) ?? [],
+};
+main.on("message", async ({ id, method, argument }: ThreadCall) => {
+  try {
+    post({ id, value: await methods[method](argument as never) });
+  } catch (error) {
+    post({ id, failure: (error as Error).message, isUsage: error instanceof UsageError });
+  }
 });
-try {
-  const answering = await started;
-  report({ report: "listening", port: answering.port, places: answering.places });
-} catch (error) {
-  report({ report: "failed", message: (error as Error).message, isUsage: error instanceof UsageError });
-  await closers.close(0);
-  process.exit(1);
-}

@@ -1,18 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { MessageChannel, type Worker } from "node:worker_threads";
+import { MessageChannel, type Transferable, type Worker } from "node:worker_threads";
 import type { Log } from "../../../assembly/log.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
 import { throwUnreadable } from "../database.ts";
-import type { Answering } from "../gateway/answering.ts";
 import { nodeClock } from "../process.ts";
 import type { FetchHandler } from "../server/requests.ts";
 import type { ServerTls } from "../tls.ts";
 import { answerHanded } from "./hand-over.ts";
 import { spawnThread } from "./spawn-thread.ts";
-import type { ThreadOrder, ThreadReport, ThreadSharing, ThreadStart, ThreadState } from "./thread-sharing.ts";
+import type {
+  ThreadCall,
+  ThreadMessage,
+  ThreadMethods,
+  ThreadSharing,
+  ThreadStart,
+  ThreadState,
+} from "./thread-sharing.ts";
 
 /** How long a thread may take to end its connections after the grace, in milliseconds. */
 const LATE = 2000;
@@ -42,101 +48,101 @@ export interface ThreadParts {
 /** A thread that answers clients. */
 export type RunningThread = ReturnType<typeof openThread>;
 
+type Result<Method extends keyof ThreadMethods> = Awaited<ReturnType<ThreadMethods[Method]>>;
+
 /**
  * Starts a thread. Every state that is posted from now on reaches it.
  * @param parts with the addresses and the certificates of now
- * @param onEnded called when the thread has ended after it listened, with how long it ran in milliseconds
  */
 export function openThread(
   index: number,
   { threads, sharing, stubs, fetch, log, entry, spawned, ...parts }: ThreadParts,
-  onEnded: (error: unknown, milliseconds: number) => void,
 ) {
-  const states = new MessageChannel();
-  const requests = new MessageChannel();
-  const metrics = new MessageChannel();
-  const start: ThreadStart = {
-    index,
-    sharesPorts: threads > 1,
-    config: parts.config,
-    tls: parts.tls,
-    database: parts.database,
-    limitMemory: parts.limitMemory,
-    signals: sharing.signals.memory,
-    clock: { now: nodeClock.now(), hrtime: process.hrtime.bigint() },
-    states: states.port2,
-    requests: requests.port2,
-    metrics: metrics.port2,
-  };
   const startedAt = performance.now();
   const worker = spawned ?? spawnThread(index, entry);
   worker.ref();
-  worker.postMessage({ order: "start", start } satisfies ThreadOrder, [
-    states.port2,
-    requests.port2,
-    metrics.port2,
-  ]);
+  const calls = new Map<number, PromiseWithResolvers<unknown>>();
   const ended = new AbortController();
-  const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  const state: ThreadState = { ...sharing.state, stubs: stubs.list() };
-  states.port1.postMessage(state);
-  const endMeasuring = sharing.metrics?.add(metrics.port1);
+  let last = 0;
+  /** Rejects if the thread ends before its answer. */
+  const call = async <Method extends keyof ThreadMethods>(
+    method: Method,
+    argument?: Parameters<ThreadMethods[Method]>[0],
+    transferred: readonly Transferable[] = [],
+  ): Promise<Result<Method>> => {
+    ended.signal.throwIfAborted();
+    const id = ++last;
+    const answer = Promise.withResolvers<unknown>();
+    calls.set(id, answer);
+    worker.postMessage({ id, method, argument } satisfies ThreadCall, transferred);
+    return answer.promise as Promise<Result<Method>>;
+  };
+  worker.on("message", (message: ThreadMessage) => {
+    if ("damaged" in message) return sharing.damaged(message.damaged);
+    if ("unreadable" in message) return throwUnreadable(message.unreadable);
+    const answer = calls.get(message.id)!;
+    calls.delete(message.id);
+    if ("value" in message) return answer.resolve(message.value);
+    const { failure, isUsage } = message;
+    answer.reject(isUsage ? new UsageError(failure) : new Error(failure));
+  });
+  const states = new MessageChannel();
+  const requests = new MessageChannel();
+  states.port1.postMessage({ ...sharing.state, stubs: stubs.list() } satisfies ThreadState);
   answerHanded(requests.port1, fetch, ended.signal, (err) =>
     log("error", "request-failed", "a request failed", { err, thread: index }),
   );
-  const stopped = Promise.withResolvers<void>();
-  const prepared = Promise.withResolvers<void>();
-  const listening = Promise.withResolvers<Pick<Answering, "port" | "places">>();
-  // A thread that ends before the message to listen rejects `prepared`.
-  listening.promise.catch(() => {});
-  let isListening = false;
+  const endMeasuring = sharing.metrics?.add(() => call("measure"));
   let error: unknown = new Error("the thread ended");
-  worker.on("message", (message: ThreadReport) => {
-    if (message.report === "prepared") prepared.resolve();
-    else if (message.report === "listening") {
-      isListening = true;
-      listening.resolve(message);
-    } else if (message.report === "failed") {
-      error = message.isUsage ? new UsageError(message.message) : new Error(message.message);
-    } else if (message.report === "damage") sharing.damaged(message.cluster);
-    else if (message.report === "unreadable") throwUnreadable(message.message);
-    else stopped.resolve();
-  });
   worker.on("error", (cause) => {
     error = cause;
   });
-  worker.once("exit", () => {
-    ended.abort(error);
-    endMeasuring?.();
-    states.port1.close();
-    requests.port1.close();
-    if (isListening) return onEnded(error, performance.now() - startedAt);
-    prepared.reject(error);
-    listening.reject(error);
-  });
+  const exited = new Promise<ThreadEnd>((resolve) =>
+    worker.once("exit", () => {
+      ended.abort(error);
+      for (const { reject } of calls.values()) reject(error);
+      endMeasuring?.();
+      states.port1.close();
+      requests.port1.close();
+      resolve({ error, milliseconds: performance.now() - startedAt });
+    }),
+  );
   return {
-    /**
-     * Resolves when it could listen. Rejects with a {UsageError} if the settings cannot be used, with another
-     * error if it ends before.
-     */
-    prepared: prepared.promise,
-    /**
-     * @param config the addresses.
-     * @returns where it listens.
-     * @throws {UsageError} if it cannot.
-     * @throws {Error} if it ends before
-     */
-    listen: (config: ServeConfig) => {
-      worker.postMessage({ order: "listen", config } satisfies ThreadOrder);
-      return listening.promise;
+    exited,
+    /** See `ThreadMethods`; so do `listen` and `renew`. */
+    prepare: () => {
+      const start: ThreadStart = {
+        index,
+        sharesPorts: threads > 1,
+        config: parts.config,
+        tls: parts.tls,
+        database: parts.database,
+        limitMemory: parts.limitMemory,
+        signals: sharing.signals.memory,
+        clock: { now: nodeClock.now(), hrtime: process.hrtime.bigint() },
+        states: states.port2,
+        requests: requests.port2,
+      };
+      return call("prepare", start, [states.port2, requests.port2]);
     },
+    listen: (config: ServeConfig) => call("listen", config),
     post: (next: ThreadState) => states.port1.postMessage(next),
-    renew: (tls: ServerTls) => worker.postMessage({ order: "renew", tls } satisfies ThreadOrder),
+    renew: (tls: ServerTls) => {
+      // One that does not listen by then ends.
+      call("renew", tls).catch(() => {});
+    },
     /** Ends its connections as `Answering.stop`, then the thread. */
     stop: async (grace: number) => {
-      worker.postMessage({ order: "stop", grace } satisfies ThreadOrder);
-      await Promise.race([stopped.promise, exited, sleep(grace + LATE, undefined, { ref: false })]);
+      const late = sleep(grace + LATE, undefined, { ref: false });
+      await Promise.race([call("stop", grace), late]).catch(() => {});
       await worker.terminate();
     },
   };
+}
+
+/** The end of a thread. */
+interface ThreadEnd {
+  readonly error: unknown;
+  /** How long it ran. */
+  readonly milliseconds: number;
 }

@@ -8,7 +8,7 @@ const ENTRY = new URL(
 );
 
 /**
- * Starts a thread that loads its modules and waits for `start` (`ThreadOrder`). Until the worker is
+ * Starts a thread that loads its modules and waits for calls (`ThreadMethods`). Until the worker is
  * referenced (`Worker.ref`), the process may end.
  * @param entry the module that it runs. Default: answering-thread.ts
  */

@@ -10,6 +10,7 @@ import type { StubStore } from "../../../forward/stub-zones.ts";
 import { AnsweringState } from "../../../gateway/answering-state.ts";
 import { type Clock, Turns } from "../../../gateway/clock.ts";
 import { pathOf } from "../../../http/messages/message.ts";
+import type { SnapshotSource } from "../../../http/metrics/metric.ts";
 import { withNodeMetrics } from "../../../http/metrics/node-metrics.ts";
 import { readMetrics } from "../../../http/metrics/table.ts";
 import { openForReading } from "../database.ts";
@@ -19,34 +20,35 @@ import { createLogger, nodeClock } from "../process.ts";
 import { startNodeServer } from "../server/node-server.ts";
 import { type Application, answerByFetch, refusal } from "../server/requests.ts";
 import { HandOver } from "./hand-over.ts";
-import { measureThread } from "./thread-metrics.ts";
 import { ThreadSignals, type ThreadStart, type ThreadState } from "./thread-sharing.ts";
 
 /** The main thread stores registrations. */
 const NO_STORE: StubStore = { load: async () => [], keep: async () => {} };
-/** What a thread has of the module that runs it. */
-interface ThreadCalls {
+
+/** What a thread reports. */
+interface ThreadReports {
   /** Called with the cluster of a damaged row. */
   readonly onDamage: (clusterId: string) => void;
   /** Called once, when the database cannot be read any more. */
   readonly onUnreadable: (error: Error) => void;
-  /** Called when all is prepared. @returns the settings whose addresses it listens on, once it may */
-  readonly addresses: () => Promise<ServeConfig>;
 }
 
 /** The paths that the main thread answers. */
 const EXPLAIN = /\/explain$/;
 
+/** A thread that does not listen yet. */
+export type PreparedThread = Awaited<ReturnType<typeof prepareThread>>;
+
 /**
- * Starts what an answering thread has: admission, limits, DNS over all transports, forwarding. It answers DNS
+ * Opens what an answering thread has: admission, limits, DNS over all transports, forwarding. It answers DNS
  * from the database, which it only reads, and hands every other request to the main thread.
- * @throws {UsageError} if the files of the configuration cannot be read, or it cannot listen on an address
+ * @throws {UsageError} if the files of the configuration cannot be read
  */
-export async function startThread(
+export async function prepareThread(
   start: ThreadStart,
   closers: Closers,
-  { onDamage, onUnreadable, addresses }: ThreadCalls,
-): Promise<Answering> {
+  { onDamage, onUnreadable }: ThreadReports,
+) {
   const { index, config, tls } = start;
   const logger = createLogger("serve", config.logLevel).child({ thread: index });
   // What each thread would say is said by the main thread.
@@ -58,6 +60,7 @@ export async function startThread(
   const parts = await openParts(config, own, closers);
   const { access, stubs } = parts;
   const database = closers.add(openForReading(start.database, onUnreadable));
+  let metrics: SnapshotSource | undefined;
   const assembly = await assemble(config, {
     ...parts.platform,
     clock,
@@ -104,29 +107,32 @@ export async function startThread(
       },
     },
     metrics: (sources) => {
-      const own = withNodeMetrics(() => readMetrics(sources));
-      measureThread(start.metrics, own);
-      return own;
+      metrics = withNodeMetrics(() => readMetrics(sources));
+      return metrics;
     },
   });
   closers.add(assembly);
   const { app } = assembly;
   const here = answerByFetch((request, client) => app.fetch(request, client));
   const application = answerHealth({ here, signals, clock: clock.now }, new HandOver(start.requests).answer);
-  const answering = closers.addServer(
-    await startAnswering(parts, {
-      config: await addresses(),
-      tls,
-      clock,
-      assembly,
-      app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
-      startServer: (options) => startNodeServer({ ...options, application }),
-      logger: index === 0 ? logger : quiet,
-      reusePort: start.sharesPorts,
-    }),
-  );
   closers.add(startRefreshers([async () => void (await parts.files.refresh())], logger));
-  return answering;
+  return {
+    /** See `ThreadMethods`. */
+    listen: async (config: ServeConfig): Promise<Answering> =>
+      closers.addServer(
+        await startAnswering(parts, {
+          config,
+          tls,
+          clock,
+          assembly,
+          app: { ...app, handlerAt: (path) => (EXPLAIN.test(path) ? undefined : app.handlerAt(path)) },
+          startServer: (options) => startNodeServer({ ...options, application }),
+          logger: index === 0 ? logger : quiet,
+          reusePort: start.sharesPorts,
+        }),
+      ),
+    measure: () => metrics?.snapshot(),
+  };
 }
 
 /** The gateway's clock in this thread, whatever became of the wall clock since the process started. */

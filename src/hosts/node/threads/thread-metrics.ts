@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   countersOf,
   formatMetrics,
@@ -13,11 +12,10 @@ import { mergeMetrics } from "../../../http/metrics/node-metrics.ts";
 const COLLECT_TIMEOUT = 1000;
 
 interface MeasuredThread {
-  readonly port: MessagePort;
+  /** Rejects when it ends. */
+  readonly measure: () => Promise<readonly MetricSnapshot[]>;
   /** Its last metrics; empty if it never returned any. */
   last: readonly MetricSnapshot[];
-  /** Aborts when it has ended. */
-  readonly ended: AbortController;
 }
 
 /**
@@ -32,7 +30,6 @@ export class ThreadMetrics implements MetricsSource {
   readonly #threads = new Set<MeasuredThread>();
   /** What threads counted that ended. */
   #past: readonly MetricSnapshot[] = [];
-  #running: Promise<string> | undefined;
 
   /** @param timeout the time that a thread has for its metrics, in milliseconds */
   constructor(main: SnapshotSource, timeout: number = COLLECT_TIMEOUT) {
@@ -41,71 +38,32 @@ export class ThreadMetrics implements MetricsSource {
     this.#timeout = timeout;
   }
 
-  /**
-   * Adds a thread, which has the other end of the port in `measureThread`.
-   * @returns a function to call when the thread has ended, which keeps its counters
-   */
-  add(port: MessagePort): () => void {
-    const thread: MeasuredThread = { port, last: [], ended: new AbortController() };
+  /** Adds a thread. @returns a function to call when it has ended, which keeps its counters */
+  add(measure: MeasuredThread["measure"]): () => void {
+    const thread: MeasuredThread = { measure, last: [] };
     this.#threads.add(thread);
-    port.unref();
     return () => {
-      if (!this.#threads.delete(thread)) return;
+      this.#threads.delete(thread);
       this.#past = mergeMetrics(this.#past, [countersOf(thread.last)]);
-      thread.ended.abort();
-      port.close();
     };
   }
 
-  /** The metrics of the process. Scrapes at the same time get the same ones. */
-  render(): Promise<string> {
-    this.#running ??= this.#render().finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
-  }
-
-  async #render(): Promise<string> {
-    const answered = new Set<MeasuredThread>();
-    const [main] = await Promise.all([
+  /** The metrics of the process. */
+  async render(): Promise<string> {
+    // As of now: a thread that ends meanwhile is among `threads`.
+    const past = this.#past;
+    const [main, ...threads] = await Promise.all([
       this.#main.snapshot(),
-      ...Array.from(this.#threads, async (thread) => {
-        if (await this.#collect(thread)) answered.add(thread);
-      }),
+      ...Array.from(this.#threads, (thread) => this.#collect(thread)),
     ]);
-    const threads = Array.from(this.#threads, (thread) =>
-      answered.has(thread) ? thread.last : countersOf(thread.last),
-    );
-    return formatMetrics(mergeMetrics(main, [...threads, this.#past]));
+    return formatMetrics(mergeMetrics(main, [...threads, past]));
   }
 
-  /** Whether a thread has returned its metrics in time. */
-  async #collect(thread: MeasuredThread): Promise<boolean> {
-    const { port1, port2 } = new MessageChannel();
-    const signal = AbortSignal.any([thread.ended.signal, AbortSignal.timeout(this.#timeout)]);
-    thread.port.postMessage(port2, [port2]);
-    try {
-      [thread.last] = await once(port1, "message", { signal });
-      return true;
-    } catch {
-      return false;
-    } finally {
-      port1.close();
-    }
+  async #collect(thread: MeasuredThread): Promise<readonly MetricSnapshot[]> {
+    const late = sleep(this.#timeout, undefined, { ref: false });
+    const measured = await Promise.race([thread.measure(), late]).catch(() => undefined);
+    if (measured === undefined) return countersOf(thread.last);
+    thread.last = measured;
+    return measured;
   }
-}
-
-/**
- * Returns the metrics of this thread to the main thread, which has the other end of the port in
- * `ThreadMetrics`.
- */
-export function measureThread(port: MessagePort, own: SnapshotSource): void {
-  port.on("message", (reply: MessagePort) => {
-    // The main thread goes on without them.
-    own.snapshot().then(
-      (metrics) => reply.postMessage(metrics),
-      () => {},
-    );
-  });
-  port.unref();
 }

@@ -65,9 +65,9 @@ class ThreadPool implements Answering {
       const [first, ...others] = await Promise.all(
         indices.map((index) => pool.#prepare(index, index === 0 ? parts.spawned : undefined)),
       );
-      pool.#first = await first!.listen(parts.config);
+      pool.#first = await pool.#listen(0, first!);
       pool.#config = withPorts(parts.config, pool.#first);
-      await Promise.all(others.map((thread) => thread.listen(pool.#config)));
+      await Promise.all(others.map((thread, index) => pool.#listen(index + 1, thread)));
       return pool;
     } catch (error) {
       await pool.stop(0);
@@ -107,10 +107,16 @@ class ThreadPool implements Answering {
 
   async #prepare(index: number, spawned?: Worker): Promise<RunningThread> {
     const parts = { ...this.#parts, spawned, config: this.#config, tls: this.#tls };
-    const thread = openThread(index, parts, (error, milliseconds) => this.#ended(index, error, milliseconds));
+    const thread = openThread(index, parts);
     this.#threads[index] = thread;
-    await thread.prepared;
+    await thread.prepare();
     return thread;
+  }
+
+  async #listen(index: number, thread: RunningThread): Promise<Pick<Answering, "port" | "places">> {
+    const listening = await thread.listen(this.#config);
+    void thread.exited.then(({ error, milliseconds }) => this.#ended(index, error, milliseconds));
+    return listening;
   }
 
   /** Replaces a thread that ended although it should run. */
@@ -130,10 +136,10 @@ class ThreadPool implements Answering {
     setTimeout(async () => {
       if (this.#isStopping) return;
       try {
-        const thread = await this.#prepare(index);
-        await thread.listen(this.#config);
+        await this.#listen(index, await this.#prepare(index));
         log("info", "thread-replaced", "an answering thread is replaced", { thread: index });
       } catch (err) {
+        void this.#threads[index]?.stop(0);
         this.#threads[index] = undefined;
         log("error", "thread-not-started", "an answering thread could not start", { thread: index, err });
         this.#replace(index, PAUSE);

@@ -5,10 +5,10 @@ import type { ClusterMeta } from "../../../database/schema.ts";
 import type { StubRegistration } from "../../../forward/stub-zones.ts";
 import { type Clock, unixTime } from "../../../gateway/clock.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
-import type { SnapshotSource } from "../../../http/metrics/metric.ts";
+import type { MetricSnapshot, SnapshotSource } from "../../../http/metrics/metric.ts";
 import type { ThreadCounts } from "../../../http/metrics/table.ts";
 import type { SharedLimitMemory, SharedLimits } from "../../../limits/shared.ts";
-import type { ListeningPlace } from "../listeners/listeners.ts";
+import type { Answering } from "../gateway/answering.ts";
 import type { ServerTls } from "../tls.ts";
 import { ThreadMetrics } from "./thread-metrics.ts";
 
@@ -220,8 +220,6 @@ export interface ThreadStart {
   readonly states: MessagePort;
   /** `HandedRequest` to the main thread, `HandedResponse` back. */
   readonly requests: MessagePort;
-  /** For `measureThread`. */
-  readonly metrics: MessagePort;
 }
 
 /** What the main thread posts whenever it changes. */
@@ -232,24 +230,36 @@ export interface ThreadState {
   readonly held?: ReadonlyMap<string, ClusterMeta>;
 }
 
-/** What the main thread orders. */
-export type ThreadOrder =
-  | { readonly order: "start"; readonly start: ThreadStart }
-  /** Its addresses have the ports that other threads listen on already. */
-  | { readonly order: "listen"; readonly config: ServeConfig }
-  | { readonly order: "renew"; readonly tls: ServerTls }
-  | { readonly order: "stop"; readonly grace: number };
+/** What the main thread calls in an answering thread. */
+export interface ThreadMethods {
+  /** Opens all that it answers with. @throws {UsageError} if the settings cannot be used */
+  prepare(start: ThreadStart): Promise<void>;
+  /**
+   * @param config its addresses have the ports that other threads listen on already
+   * @throws {UsageError} if it cannot listen on an address
+   */
+  listen(config: ServeConfig): Promise<Pick<Answering, "port" | "places">>;
+  renew(tls: ServerTls): Promise<void>;
+  /** Resolves when its last connection has ended. @param grace for requests in progress, in milliseconds */
+  stop(grace: number): Promise<void>;
+  /** Its metrics. */
+  measure(): Promise<readonly MetricSnapshot[]>;
+}
 
-/** What an answering thread reports. */
-export type ThreadReport =
-  /** It could answer, and waits for the order to listen. */
-  | { readonly report: "prepared" }
-  | { readonly report: "listening"; readonly port: number; readonly places: readonly ListeningPlace[] }
-  /** It cannot start, because of the settings if `isUsage`. */
-  | { readonly report: "failed"; readonly message: string; readonly isUsage: boolean }
-  /** It read a damaged row. */
-  | { readonly report: "damage"; readonly cluster: string }
-  /** It cannot read the database any more. */
-  | { readonly report: "unreadable"; readonly message: string }
-  /** Its last connection has ended. */
-  | { readonly report: "stopped" };
+/** A call of one of them. */
+export interface ThreadCall {
+  readonly id: number;
+  readonly method: keyof ThreadMethods;
+  readonly argument: unknown;
+}
+
+/** What an answering thread posts. */
+export type ThreadMessage =
+  /** The answer to a call. */
+  | { readonly id: number; readonly value: unknown }
+  /** The call failed, because of the settings if `isUsage`. */
+  | { readonly id: number; readonly failure: string; readonly isUsage: boolean }
+  /** The cluster of a damaged row that it read. */
+  | { readonly damaged: string }
+  /** Why it cannot read the database any more. */
+  | { readonly unreadable: string };
