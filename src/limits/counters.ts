@@ -54,6 +54,7 @@ export const LIMITS = [
   "dot.idleSeconds",
   "stub.federations",
   "audit.linesPerSecond",
+  "http1",
   "http2",
 ] as const;
 

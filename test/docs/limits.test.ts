@@ -66,7 +66,7 @@ const metrics = metricsSource(() => readMetrics(parts));
 describe("docs/reference/limits.md and configuration.md", () => {
   it("is about settings that there are", () => {
     const known = new Set(settings.map(([key]) => key));
-    const documented = rows.flatMap(({ keys }) => keys).filter((key) => key !== "http2");
+    const documented = rows.flatMap(({ keys }) => keys).filter((key) => !/^http[12]$/.test(key));
     const others = new Set(["clients.exempt", "clients.trustedProxies", "clients.header"]);
     expect(documented.filter((key) => !known.has(key) && !others.has(key))).toEqual([]);
     expect([...NO_LIMITS].filter((key) => !known.has(key) && !key.startsWith("ddr."))).toEqual([]);

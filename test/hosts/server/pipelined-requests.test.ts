@@ -1,21 +1,20 @@
-import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { PipelinedRequests } from "../../../src/hosts/node/server/http1.ts";
 import { until } from "../../until.ts";
-import { serversOfTests } from "./tls-fixture.ts";
+import { DEFAULT_SERVER_LIMITS, ownProtection } from "../default-limits.ts";
+import { closed, serversOfTests } from "./tls-fixture.ts";
 
-const HANDLED = 16;
-const MIB = 1024 * 1024;
+const MOST = 16;
 
 const servers = serversOfTests();
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** Starts a server. @returns opens a connection to it */
-async function start(secure: boolean, fetch: Fetch) {
-  const { port } = await servers.start({ secure, fetch });
-  return () => servers.http1(port, secure);
+/** Starts a server. @returns opens a connection to it, and its counters */
+async function start(secure: boolean, fetch: Fetch, limits = DEFAULT_SERVER_LIMITS) {
+  const protection = ownProtection(limits);
+  const { port } = await servers.start({ secure, fetch, limits, protection });
+  return { connect: () => servers.http1(port, secure), counters: protection.counters };
 }
 
 const get = (path: string | number) => `GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
@@ -55,88 +54,47 @@ function heldRequests() {
 }
 
 describe.each([true, false])("pipelined requests over HTTP/1.1 (TLS: %s)", (isSecure) => {
-  it("are all answered, in order, when there are 5,000, and those with bodies although they have to wait", async () => {
-    const fetch: Fetch = async (request) =>
-      new Response(`${"x".repeat(300)}[${pathOf(request)}${(await request.text()).length}]`);
-    const socket = (await start(isSecure, fetch))();
-    socket.write(gets(5000));
-    expect(await bodies(socket, 5000)).toEqual(Array.from({ length: 5000 }, (_, index) => `${index}0`));
-    const body = "x".repeat(200_000);
-    for (let sent = 0; sent < 40; sent++)
-      socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-    expect(await bodies(socket, 40)).toEqual(new Array<string>(40).fill("200000"));
+  it("are answered in order, whichever is ready first, and those with bodies", async () => {
+    const { begun, held, fetch } = heldRequests();
+    const { connect } = await start(isSecure, async (request) => {
+      await request.text();
+      return fetch(request);
+    });
+    const socket = connect();
+    const post = "POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /";
+    socket.write(gets(MOST - 1) + post);
+    const answered = bodies(socket, MOST);
+    await until(() => expect(begun).toHaveLength(MOST));
+    for (const release of held.reverse()) release();
+    const paths = Array.from({ length: MOST - 1 }, (_, index) => `${index}`);
+    expect(await answered).toEqual([...paths, "post"]);
+    socket.write(get("other"));
+    expect(await bodies(socket, 1)).toEqual(["other"]);
   });
 
-  it("are handled 16 at a time, and other connections are answered meanwhile", async () => {
-    const { begun, held, fetch } = heldRequests();
-    const connect = await start(isSecure, fetch);
-    const socket = connect();
-    socket.write(gets(100));
-    await until(() => expect(begun).toHaveLength(HANDLED));
-    const other = connect();
+  it("of which more than 16 are in progress close their connection, and no other one", async () => {
+    const { begun, fetch } = heldRequests();
+    const { connect, counters } = await start(isSecure, fetch);
+    const [socket, other] = [connect(), connect()];
+    socket.write(gets(MOST));
+    await until(() => expect(begun).toHaveLength(MOST));
+    expect(counters.get("http1")).toBe(0);
+    socket.write(gets(1000));
+    await closed(socket.resume());
+    expect(counters.get("http1")).toBe(1);
+    expect(begun).toHaveLength(MOST);
     other.write(get("other"));
     expect(await bodies(other, 1)).toEqual(["other"]);
-    expect(begun).toHaveLength(HANDLED);
-    // A response behind one that is not ready has not left: nothing begins for it.
-    held[1]!();
-    other.write(get("other"));
-    await bodies(other, 1);
-    expect(begun).toHaveLength(HANDLED);
-    held[0]!();
-    expect(await bodies(socket, 2)).toEqual(["0", "1"]);
-    await until(() => expect(begun).toHaveLength(HANDLED + 2));
-    for (let next = 2; next < 100; next++) {
-      await until(() => expect(held.length).toBeGreaterThan(next));
-      held[next]!();
-    }
-    expect(begun).toEqual(Array.from({ length: 100 }, (_, index) => `${index}`));
   });
 
-  it("that wait are dropped when their connection closes", async () => {
+  it("for which there is no place are of these 16, too", async () => {
     const { begun, fetch } = heldRequests();
-    const connect = await start(isSecure, fetch);
+    const limits = { ...DEFAULT_SERVER_LIMITS, requestsInFlight: 1 };
+    const { connect, counters } = await start(isSecure, fetch, limits);
     const socket = connect();
-    socket.write(gets(100));
-    await until(() => expect(begun).toHaveLength(HANDLED));
-    socket.destroy();
-    const other = connect();
-    for (let round = 0; round < 20; round++) {
-      other.write(get("other"));
-      await bodies(other, 1);
-    }
-    expect(begun).toHaveLength(HANDLED);
+    socket.write(gets(MOST + 1));
+    await closed(socket.resume());
+    expect(begun).toHaveLength(1);
+    expect(counters.get("http1")).toBe(1);
   });
-});
-
-it("a connection whose requests wait is not read on", async () => {
-  const pipelined = new PipelinedRequests();
-  const held: (() => void)[] = [];
-  let first: Socket | undefined;
-  const server = createServer((incoming, outgoing) => {
-    if (incoming.url === "/other") outgoing.end("[other]");
-    else pipelined.add(incoming.socket, outgoing, () => held.push(() => outgoing.end("[x]")));
-  });
-  server.on("connection", (socket) => {
-    first ??= socket;
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const connect = () => servers.tcp((server.address() as AddressInfo).port);
-  const socket = connect();
-  const other = connect();
-  socket.write(get("x").repeat((4 * MIB) / get("x").length));
-  const askOther = async () => {
-    const answered = bodies(other, 1);
-    other.write(get("other"));
-    await answered;
-  };
-  await until(() => expect(held).toHaveLength(HANDLED));
-  // Node resumes a connection with every response; each round leaves time for many reads.
-  for (let round = 0; round < 100; round++) {
-    await askOther();
-    held[round]!();
-    await until(() => expect(held).toHaveLength(HANDLED + round + 1));
-  }
-  expect(first!.bytesRead).toBeLessThan(MIB / 2);
-  server.close();
-  server.closeAllConnections();
 });

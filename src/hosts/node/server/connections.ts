@@ -67,6 +67,11 @@ export interface ServerProtection {
  * close them would have as many sockets as they open in a second.
  */
 const CONNECTIONS_PER_LEAVING = 100;
+/**
+ * Requests in progress on one connection over HTTP/1.1: Node reads further ones whatever their number, and all
+ * their responses would wait for a client that reads none.
+ */
+const MOST_PIPELINED = 16;
 const SWEEP_INTERVAL = 1000;
 /** The part of all requests in flight that one client may have. */
 const SHARE_OF_CLIENT = 1 / 20;
@@ -262,19 +267,26 @@ export class ConnectionGuard {
   /** Notes that a request began over HTTP/1.1; false where there is no place for it. */
   beganPlain({ socket }: IncomingMessage, outgoing: ServerResponse): boolean {
     const held = this.#pool.of(socket);
-    if (!this.#takePlace(held)) return false;
+    if (held !== undefined && held.open >= MOST_PIPELINED) {
+      this.#protection.counters.hit("http1");
+      socket.destroy();
+      return false;
+    }
+    const hasPlace = this.#takePlace(held);
     const now = performance.now();
     if (held !== undefined) this.#pool.began(held, now);
     this.#responses.set(outgoing, now);
     outgoing.once("close", () => {
-      this.#protection.requests.end();
-      this.#countOfClient(held, -1);
+      if (hasPlace) {
+        this.#protection.requests.end();
+        this.#countOfClient(held, -1);
+      }
       this.#responses.delete(outgoing);
       if (held === undefined) return;
       this.#pool.ended(held);
       if ((this.#isStopping || held.isEnding) && held.open === 0) socket.destroySoon();
     });
-    return true;
+    return hasPlace;
   }
 
   /** Cuts off every connection. */

@@ -227,68 +227,6 @@ export function bodyStream(parts: Readable, wanted: () => void): ReadableStream<
   return new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
 }
 
-/** Requests of one connection that are handled at a time, each until its response is handed to the socket. */
-const MOST_HANDLED = 16;
-
-interface Pipeline {
-  handled: number;
-  readonly waiting: (() => void)[];
-}
-
-/**
- * Handles the requests that a client pipelines over one HTTP/1.1 connection in order and a few at a time, so
- * a client that reads nothing fills the memory with a few responses only. Node emits all requests of one read
- * (64 KiB) at once, and reads more.
- */
-export class PipelinedRequests {
-  readonly #pipelines = new WeakMap<Socket, Pipeline>();
-
-  /**
-   * Calls `handle` at once, or when there is room: responses of earlier requests have left. Never calls it on
-   * a closed connection.
-   */
-  add(socket: Socket, outgoing: ServerResponse, handle: () => void): void {
-    let pipeline = this.#pipelines.get(socket);
-    if (pipeline === undefined) {
-      pipeline = { handled: 0, waiting: [] };
-      this.#pipelines.set(socket, pipeline);
-    }
-    const { waiting } = pipeline;
-    const begin = () => {
-      pipeline.handled++;
-      // Node emits it when the whole response is handed to the socket and the socket took it, or when the
-      // connection closed.
-      outgoing.once("close", () => {
-        pipeline.handled--;
-        this.#beginNext(socket, pipeline);
-      });
-      handle();
-    };
-    if (pipeline.handled < MOST_HANDLED) begin();
-    else if (waiting.push(begin) === 1) hold(socket);
-  }
-
-  #beginNext(socket: Socket, pipeline: Pipeline): void {
-    const { waiting } = pipeline;
-    if (waiting.length === 0) return;
-    if (socket.destroyed) waiting.length = 0;
-    else waiting.shift()!();
-    if (waiting.length === 0) release(socket);
-  }
-}
-
-/** Reads no more of a connection, although Node resumes it with every response. */
-function hold(socket: Socket): void {
-  socket.pause();
-  socket.resume = () => socket;
-}
-
-/** Undoes `hold`, unless the request before an upgrade was the last one: then the new protocol reads on. */
-function release(socket: Socket): void {
-  delete (socket as Partial<Pick<Socket, "resume">>).resume;
-  if (socket.readableFlowing === false) socket.resume();
-}
-
 /**
  * Declines every upgrade to another protocol, as a server may (RFC 9110 section 7.8): such a request is
  * answered like any other one. Node's parser stops after it and drops the rest of the same read, so the

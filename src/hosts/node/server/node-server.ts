@@ -15,7 +15,7 @@ import type { ConnectionErrors, Limit, LimitCounters } from "../../../limits/cou
 import { asOneListener, type Listener, listen, listenOnAll, stopServer } from "../listen.ts";
 import { misdirectedFrom, negotiate, type ServerTls, secureContext } from "../tls.ts";
 import { ConnectionGuard, type ServerProtection } from "./connections.ts";
-import { DeclinedUpgrades, Http1Request, PipelinedRequests, readThroughSocket } from "./http1.ts";
+import { DeclinedUpgrades, Http1Request, readThroughSocket } from "./http1.ts";
 import {
   type AnsweringParts,
   type Application,
@@ -190,14 +190,12 @@ function answerMessages(
     counters.hit(exceeded);
     return { ...TOO_LARGE, headers: { ...TOO_LARGE.headers, ...CLOSE } };
   };
-  const pipelined = new PipelinedRequests();
   const take = (expects: Expectation) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
     incoming.on("error", failed);
     outgoing.on("error", failed);
+    // Node emits all requests of one read, also behind one that closed the connection.
+    if (incoming.socket.destroyed) return;
     upgrades.began(outgoing, incoming);
-    pipelined.add(incoming.socket, outgoing, () => answer(incoming, outgoing, expects));
-  };
-  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, expects: Expectation): void => {
     try {
       const request = new Http1Request(incoming, outgoing, expects === "continue");
       const response = reject(incoming, outgoing) ?? (expects === "other" ? UNMET_EXPECTATION : undefined);
