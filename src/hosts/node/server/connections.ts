@@ -126,8 +126,6 @@ export class ConnectionGuard {
     const address = socket.remoteAddress;
     // It has closed already.
     if (address === undefined) return void socket.destroy();
-    // It arrives again after a declined upgrade.
-    if (this.#pool.of(socket)?.socket === socket) return;
     const client = clients?.networks.of(address);
     if (client !== undefined && clients!.rate.take(address) > 0) {
       counters.hit("clients.connectionsPerSecond");

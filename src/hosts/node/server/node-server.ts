@@ -15,7 +15,7 @@ import type { ConnectionErrors, Limit, LimitCounters } from "../../../limits/cou
 import { asOneListener, type Listener, listen, listenOnAll, stopServer } from "../listen.ts";
 import { misdirectedFrom, negotiate, type ServerTls, secureContext } from "../tls.ts";
 import { ConnectionGuard, type ServerProtection } from "./connections.ts";
-import { DeclinedUpgrades, Http1Request, readThroughSocket } from "./http1.ts";
+import { Http1Request, readThroughSocket } from "./http1.ts";
 import {
   type AnsweringParts,
   type Application,
@@ -172,14 +172,9 @@ function clearVerificationErrors(socket: TLSSocket): void {
 }
 
 /** Answers requests over HTTP/1.1. */
-function answerMessages(
-  server: HttpServer,
-  { tls, limits, handlers, guard, protection }: GuardedServerParts,
-): void {
+function answerMessages(server: HttpServer, { limits, handlers, guard, protection }: AnsweringParts): void {
   const { counters, errors } = protection;
   const failed = errors.listeners.http1;
-  const upgrades = new DeclinedUpgrades();
-  upgrades.watch(server, tls === undefined ? "connection" : "secureConnection");
   const reject = (incoming: IncomingMessage, outgoing: ServerResponse): HttpResponse | undefined => {
     if (!guard.beganPlain(incoming, outgoing))
       return refusal(503, "too many requests are waiting", { ...CLOSE, "retry-after": "1" });
@@ -195,7 +190,8 @@ function answerMessages(
     outgoing.on("error", failed);
     // Node emits all requests of one read, also behind one that closed the connection.
     if (incoming.socket.destroyed) return;
-    upgrades.began(outgoing, incoming);
+    // Every upgrade is declined (RFC 9110 section 7.8), but Node drops what its client sent behind it.
+    if (incoming.headers.upgrade !== undefined) outgoing.setHeader("connection", "close");
     try {
       const request = new Http1Request(incoming, outgoing, expects === "continue");
       const response = reject(incoming, outgoing) ?? (expects === "other" ? UNMET_EXPECTATION : undefined);
@@ -248,17 +244,13 @@ const HTTPS_REQUIRED = [
  */
 function takeFailures(server: HttpServer, errors: ConnectionErrors, counters: LimitCounters): void {
   const { listeners } = errors;
-  // A connection arrives again after a declined upgrade.
-  const listen = (socket: Socket, listener: (error: Error) => void) =>
-    socket.off("error", listener).on("error", listener);
-  server.prependListener("connection", (socket: Socket) => listen(socket, listeners.tcp));
+  server.prependListener("connection", (socket: Socket) => socket.on("error", listeners.tcp));
   // Node reports an error of a TLS connection without ending it.
   const end = function (this: Socket) {
     this.destroy();
   };
   server.prependListener("secureConnection", (socket: Socket) => {
-    listen(socket, listeners.tls);
-    listen(socket, end);
+    socket.on("error", listeners.tls).on("error", end);
   });
   // For example, out of file descriptors: existing connections continue.
   server.on("error", listeners.server);
