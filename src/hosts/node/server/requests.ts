@@ -8,7 +8,6 @@ import { BodyCutOff } from "../../../http2/body.ts";
 import { Http2Connection } from "../../../http2/connection.ts";
 import { ErrorCode } from "../../../http2/protocol.ts";
 import type { Http2Events, Http2Stream } from "../../../http2/stream.ts";
-import type { Limit } from "../../../limits/counters.ts";
 import { identityOf } from "../access/node-authority.ts";
 import type { IsMisdirected } from "../tls.ts";
 import type { ConnectionGuard, HeldConnection, ServerProtection } from "./connections.ts";
@@ -191,8 +190,6 @@ export interface NodeRequest extends HttpRequest {
   abort(): void;
 }
 
-type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
-
 /** The response to a field Expect with anything else (RFC 9110 section 10.1.1). */
 export const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
 
@@ -211,24 +208,6 @@ export const TOO_LARGE: HttpResponse = {
  * connection.
  */
 const MISDIRECTED = refusal(421, "this connection is for another host: use one of its own");
-
-/** The limit that a request's header fields exceed. `rawHeaders` has names and values in turn. */
-export function exceededHeaderLimit(limits: HeaderLimits, rawHeaders: readonly string[]): Limit | undefined {
-  if (rawHeaders.length > 2 * limits.headerFields) return "limits.headerFields";
-  let bytes = 0;
-  for (let index = 0; index < rawHeaders.length; index++) bytes += rawHeaders[index]!.length;
-  return bytes > limits.headerBytes ? "limits.headerBytes" : undefined;
-}
-
-/** RFC 9112 section 3.2: a request with two Host fields gets 400; Node's parser accepts it. */
-export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]!;
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
-  }
-  return hosts > 1;
-}
 
 /** What answers requests, within their limits. */
 export interface AnsweringParts {
