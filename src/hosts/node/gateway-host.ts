@@ -17,7 +17,7 @@ import { openStateDatabase, stateFolderFailure } from "./database.ts";
 import { startAnswering } from "./gateway/answering.ts";
 import { allocateLimits, Closers, openLimits, openParts, startRefreshers } from "./gateway/parts.ts";
 import { openReplica } from "./gateway/replica.ts";
-import type { ListeningPlace } from "./listeners/listeners.ts";
+import type { ListeningPlace } from "./listen.ts";
 import { type Logger, logTo, nodeClock, openAuditSink, processFacts } from "./process.ts";
 import { type StartServer, startNodeServer } from "./server/node-server.ts";
 import type { FetchHandler } from "./server/requests.ts";

@@ -15,6 +15,16 @@ export interface Listener {
   stop(grace: number): Promise<void>;
 }
 
+/** An address with a listener. */
+export interface ListeningPlace {
+  readonly kind: "dns" | "dot";
+  /** As configured; port 0 is replaced by the actual port. */
+  readonly address: string;
+  readonly port: number;
+  readonly view: string | undefined;
+  readonly rule?: string | undefined;
+}
+
 /** Starts to listen on one address, or on all without a host. @throws the system's error */
 export type StartListener = (host: string | undefined, port: number) => Promise<Listener>;
 

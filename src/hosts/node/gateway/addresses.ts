@@ -7,7 +7,7 @@ import type { GatewayAddresses } from "../../../http/pages/directory.ts";
 import type { DnsPort } from "../../../http/setup/facts.ts";
 import { visibilityKey } from "../../../merge/visibility.ts";
 import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
-import type { ListeningPlace } from "../listeners/listeners.ts";
+import type { ListeningPlace } from "../listen.ts";
 import type { TlsSource } from "../tls.ts";
 
 /**

@@ -1,41 +1,38 @@
-import type { QueryCounters } from "../../../answer/answer-query.ts";
+import { createViewReader, socketAddress } from "../../../access/client.ts";
+import { hidesAnything } from "../../../access/rule.ts";
+import { createAnswerQuery } from "../../../answer/answer-query.ts";
+import type { Assembly } from "../../../assembly/assemble.ts";
 import { socketNetworks } from "../../../config/limits.ts";
 import type { ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/values.ts";
+import type { Clock } from "../../../gateway/clock.ts";
 import { ClientNetworks } from "../../../limits/client-rate.ts";
-import type { SharedLimits } from "../../../limits/shared.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/message-writer.ts";
-import { asOneListener, type Listener, listenOnAll, type StartListener } from "../listen.ts";
+import type { Parts } from "../gateway/parts.ts";
+import {
+  asOneListener,
+  type Listener,
+  type ListeningPlace,
+  listenOnAll,
+  type StartListener,
+} from "../listen.ts";
 import type { Logger } from "../process.ts";
 import type { ServerTls } from "../tls.ts";
 import { Connections, listenStream } from "./stream.ts";
-import { type AnswerMessage, listenUdp, ResponseRateLimit } from "./udp.ts";
+import { type AnswerMessage, createAnswerMessage, listenUdp, ResponseRateLimit } from "./udp.ts";
 
-/** The parts of the listeners. */
-export interface ListenerParts {
-  readonly config: Pick<ServeConfig, "clients" | "dns" | "dot" | "limits">;
-  /** Answers queries of a listener, over each of its transports. */
-  readonly answerAt: (place: ListenPlace, transport: Transport) => AnswerMessage;
-  /** Called with errors of queries and their sockets. */
-  readonly onError: (error: unknown) => void;
-  readonly counters: QueryCounters;
-  readonly shared: SharedLimits;
+/** What listeners need beside the parts of the thread. */
+export interface ListenersOptions {
+  /** Its addresses have the ports that other threads listen on already. */
+  readonly config: ServeConfig;
+  readonly assembly: Pick<Assembly, "gatewayOf" | "outOfZone">;
+  readonly clock: Clock;
   /** Undefined without TLS; then DNS over TLS is off. */
   readonly tls: ServerTls | undefined;
   readonly logger: Logger;
   /** Whether other threads listen on the same ports (SO_REUSEPORT). Default: no. */
-  readonly reusePort?: boolean | undefined;
-}
-
-/** An address with a listener. */
-export interface ListeningPlace {
-  readonly kind: "dns" | "dot";
-  /** As configured; port 0 is replaced by the actual port. */
-  readonly address: string;
-  readonly port: number;
-  readonly view: string | undefined;
-  readonly rule?: string | undefined;
+  readonly reusePort?: boolean;
 }
 
 /**
@@ -43,10 +40,15 @@ export interface ListeningPlace {
  * @throws {UsageError} if it cannot listen on an address; then all are stopped again
  */
 export async function startListeners(
-  parts: ListenerParts,
+  parts: Parts,
+  options: ListenersOptions,
 ): Promise<Required<Listener> & { readonly places: readonly ListeningPlace[] }> {
-  const { config, answerAt, onError, counters, shared, tls, logger, reusePort } = parts;
+  const { counters, shared } = parts;
+  const { config, tls, logger, reusePort } = options;
   const { dns, dot, limits } = config;
+  const onError = (err: unknown) => logger.error({ event: "query-failed", err }, "a query failed");
+  const answerAt = (place: ListenPlace, transport: Transport) =>
+    createListenerAnswer(place, transport, parts, options, onError);
   const listeners: Listener[] = [];
   const places: ListeningPlace[] = [];
   const start = async (kind: "dns" | "dot", place: ListenPlace, starts: readonly StartListener[]) => {
@@ -99,4 +101,40 @@ export async function startListeners(
     throw error;
   }
   return { ...asOneListener(listeners), places };
+}
+
+/** Answers queries of a listener: its clients have the access rule that it names, or the public one. */
+function createListenerAnswer(
+  place: ListenPlace,
+  transport: Transport,
+  { access, stubs, counters, accessCounters }: Parts,
+  { config, assembly, clock }: ListenersOptions,
+  onError: (error: unknown) => void,
+): AnswerMessage {
+  const { rules } = access.admission;
+  const { option, trusted } = config.sourceCluster;
+  // The settings were checked: without a public rule, the listener names a rule.
+  const rule = place.rule === undefined ? rules.public! : rules.of(place.rule);
+  const gateway = assembly.gatewayOf(rule);
+  const answerQuery = createAnswerQuery({
+    gateway,
+    counters,
+    rule: rule.name,
+    cluster: rule.visibility.view,
+    views: createViewReader({ optionCode: option, trusted }, (id) => gateway.hasCluster(id)),
+    stubs: hidesAnything(rule) ? undefined : stubs,
+    outside: assembly.outOfZone.outside,
+    clientAddress: socketAddress,
+    clock: clock.now,
+  });
+  const endpoint = {
+    transport: place.rule === undefined ? transport : { ...transport, isOfRule: true },
+    cluster: place.view,
+    outsideZones: place.outsideZones ?? config.outsideZones,
+  };
+  const answer = createAnswerMessage(answerQuery, endpoint, counters, onError);
+  return (query, clientAddress) => {
+    accessCounters.admitted.hit(rule.name);
+    return answer(query, clientAddress);
+  };
 }

@@ -26,7 +26,7 @@ interface UdpParts {
   readonly rateLimit: ResponseRateLimit;
   readonly counters: QueryCounters;
   readonly onError: (error: unknown) => void;
-  /** See `ListenerParts`. */
+  /** See `ListenersOptions`. */
   readonly reusePort?: boolean | undefined;
   /** Default: those of the system. */
   readonly interfaces?: typeof networkInterfaces;
