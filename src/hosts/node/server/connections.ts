@@ -68,8 +68,8 @@ export interface ServerProtection {
  */
 const CONNECTIONS_PER_LEAVING = 100;
 /**
- * Requests in progress on one connection over HTTP/1.1: Node reads further ones whatever their number, and all
- * their responses would wait for a client that reads none.
+ * Requests in progress on one connection over HTTP/1.1: Node reads on, whatever their number, and the
+ * responses would wait for a client that reads none.
  */
 const MOST_PIPELINED = 16;
 const SWEEP_INTERVAL = 1000;

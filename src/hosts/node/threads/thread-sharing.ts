@@ -124,8 +124,8 @@ export class ThreadSignals {
   }
 
   /**
-   * Changes with every change of the database, and with every state once all threads have it; it begins anew at
-   * the smallest number after the greatest one.
+   * Changes with every change of the database, and with every state once all threads have it; it begins anew
+   * at the smallest number after the greatest one.
    */
   get posted(): number {
     return Atomics.load(this.#words, Word.posted);
