@@ -10,6 +10,7 @@ import { ForwardCounters, type ForwardResult } from "./counters.ts";
 import type { OutsideAnswer } from "./local.ts";
 import type { PrivateAddresses } from "./private-addresses.ts";
 import { type ScrubRules, scrubAnswer } from "./scrub.ts";
+import { ExchangePlaces, SharedExchanges } from "./shared-exchanges.ts";
 import { cacheKey, type Upstream, upstreamQuery } from "./upstream.ts";
 import {
   type OnUpstreamChange,
@@ -17,7 +18,6 @@ import {
   type UpstreamLimits,
   type UpstreamReply,
 } from "./upstream-group.ts";
-import { type Exchange, WaitingQueries } from "./waiting-queries.ts";
 
 /**
  * A waiting client gets a stale answer after this time, in milliseconds (RFC 8767 section 5, client response
@@ -37,8 +37,7 @@ export class Forwarder {
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
   readonly #caches = new Map<string, LRUCache<string, CachedAnswer>>();
-  readonly #exchanges = new Map<string, Exchange<CachedAnswer>>();
-  readonly #waiting: WaitingQueries;
+  readonly #exchanges: SharedExchanges<CachedAnswer>;
 
   constructor(parts: ForwarderDependencies) {
     const { settings, shared, counters = new ForwardCounters() } = parts;
@@ -49,7 +48,9 @@ export class Forwarder {
     // 2.5.4).
     const rate = { perSecond, burst, exempt, ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 20_000 };
     this.#clients = new ClientRate(rate, undefined, shared?.buckets);
-    this.#waiting = new WaitingQueries(settings.limits.queriesInFlight, shared?.queries);
+    this.#exchanges = new SharedExchanges(
+      new ExchangePlaces(settings.limits.queriesInFlight, shared?.queries),
+    );
     this.#upstreams = new UpstreamGroup(parts.upstreams, settings.limits, parts.onUpstreamChange, counters);
   }
 
@@ -90,21 +91,20 @@ export class Forwarder {
     const stale = kept?.isStaleAt(now, this.#parts.settings.cache.staleSeconds * 1000) ? kept : undefined;
     if (stale !== undefined && this.#hasJustFailed(stale, now))
       return this.#give(message, query, stale, "stale");
-    const exchangeKey = `${rule}\n${key}`;
-    const running = this.#parts.coalesce !== false ? this.#exchanges.get(exchangeKey) : undefined;
-    const controller = running?.controller ?? new AbortController();
-    // Before the place: it may be that of another client's query.
+    const exchangeKey = this.#parts.coalesce === false ? undefined : `${rule}\n${key}`;
     const retryAfter = this.#clients.take(client);
-    const free = retryAfter > 0 ? undefined : this.#waiting.take(controller);
-    if (free === undefined)
+    const exchange =
+      retryAfter > 0
+        ? undefined
+        : this.#exchanges.ask(exchangeKey, (signal) => this.#ask(query, isOwnTarget, cache, key, signal));
+    if (exchange === undefined)
       return stale === undefined
         ? this.#refuse(message, query, retryAfter)
         : this.#give(message, query, stale, "stale");
-    const fetched = running?.answer ?? this.#ask(query, isOwnTarget, cache, key, exchangeKey, controller);
-    void fetched.then(free);
+    const { answer: fetched, signal, isJoined } = exchange;
+    if (!isJoined) this.#parts.background?.(fetched);
     const own = message.slice();
-    const result = () =>
-      controller.signal.aborted ? "overloaded" : running === undefined ? "miss" : "coalesced";
+    const result = () => (signal.aborted ? "overloaded" : isJoined ? "coalesced" : "miss");
     if (stale === undefined) return fetched.then((answer) => this.#give(own, query, answer, result()));
     return this.#orStale(fetched, stale).then((answer) =>
       this.#give(own, query, answer, answer === stale ? "stale" : result()),
@@ -157,23 +157,17 @@ export class Forwarder {
     };
   }
 
-  #ask(
+  async #ask(
     query: Query,
     isOwnTarget: boolean,
     cache: LRUCache<string, CachedAnswer>,
     key: string,
-    exchangeKey: string,
-    controller: AbortController,
+    signal: AbortSignal,
   ): Promise<CachedAnswer> {
-    const answer = this.#fetch(query, isOwnTarget, controller.signal).then((found) => {
-      this.#exchanges.delete(exchangeKey);
-      const given = found ?? new CachedAnswer(undefined, this.#parts.settings.cache, performance.now());
-      if (!controller.signal.aborted) this.#keep(cache, key, given, found === undefined);
-      return given;
-    });
-    this.#exchanges.set(exchangeKey, { answer, controller });
-    this.#parts.background?.(answer);
-    return answer;
+    const found = await this.#fetch(query, isOwnTarget, signal);
+    const given = found ?? new CachedAnswer(undefined, this.#parts.settings.cache, performance.now());
+    if (!signal.aborted) this.#keep(cache, key, given, found === undefined);
+    return given;
   }
 
   /**

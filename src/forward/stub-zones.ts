@@ -16,9 +16,9 @@ import type { Answer } from "../resolve/record-writer.ts";
 import { answerWith } from "../resolve/resolve.ts";
 import { CachedAnswer } from "./cached-answer.ts";
 import { scrubAnswer } from "./scrub.ts";
+import { ExchangePlaces, SharedExchanges } from "./shared-exchanges.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamGroup, type UpstreamLimits, type UpstreamReply } from "./upstream-group.ts";
-import { type Exchange, WaitingQueries } from "./waiting-queries.ts";
 
 /** A registered stub zone: a federation's name and its name servers. */
 export interface StubRegistration {
@@ -83,8 +83,7 @@ const TTL_BOUNDS = { minimumTtlSeconds: 0, maximumTtlSeconds: 86_400, maximumNeg
 interface StubZone {
   readonly registration: StubRegistration;
   readonly servers: UpstreamGroup;
-  /** Exchanges in progress by the query's bytes: equal queries share one exchange. */
-  readonly running: Map<string, Exchange<CachedAnswer | undefined>>;
+  readonly exchanges: SharedExchanges<CachedAnswer | undefined>;
 }
 
 /**
@@ -99,13 +98,13 @@ export class StubZones {
   /** The zones of federations and the gateway's own. */
   readonly #allZones: readonly ZoneName[];
   readonly #stubs = new Map<string, StubZone>();
-  readonly #waiting: WaitingQueries;
+  readonly #places: ExchangePlaces;
   #lastChange: Promise<unknown> = Promise.resolve();
 
   private constructor(dependencies: StubZonesDependencies) {
     this.zones = dependencies.zones;
     this.#dependencies = dependencies;
-    this.#waiting = new WaitingQueries(dependencies.limits.queriesInFlight, dependencies.queries);
+    this.#places = new ExchangePlaces(dependencies.limits.queriesInFlight, dependencies.queries);
     this.#zones = dependencies.zones.map(parseZoneName);
     this.#allZones = [...this.#zones, ...dependencies.ownZones.map(parseZoneName)];
   }
@@ -200,17 +199,13 @@ export class StubZones {
     });
     const sent = this.#queryFor(own, view);
     const key = String.fromCharCode(...sent);
-    const running = stub.running.get(key);
-    const controller = running?.controller ?? new AbortController();
-    const free = this.#waiting.take(controller);
-    if (free === undefined) return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
-    return (running?.answer ?? this.#ask(stub, sent, key, controller))
-      .then((answer): ForwardedAnswer => {
-        if (controller.signal.aborted) return fail(ExtendedError.OTHER, "overloaded");
-        if (answer === undefined) return fail(ExtendedError.NO_REACHABLE_AUTHORITY, "unreachable");
-        return { answer: answer.relay(own, query), outcome: "answered" };
-      })
-      .finally(free);
+    const exchange = stub.exchanges.ask(key, (signal) => this.#ask(stub, sent, signal));
+    if (exchange === undefined) return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
+    return exchange.answer.then((answer): ForwardedAnswer => {
+      if (exchange.signal.aborted) return fail(ExtendedError.OTHER, "overloaded");
+      if (answer === undefined) return fail(ExtendedError.NO_REACHABLE_AUTHORITY, "unreachable");
+      return { answer: answer.relay(own, query), outcome: "answered" };
+    });
   }
 
   /** Changes NXDOMAIN for an ancestor of registered federations to NODATA (RFC 8020 section 2). */
@@ -241,18 +236,9 @@ export class StubZones {
     return query;
   }
 
-  #ask(
-    stub: StubZone,
-    query: Uint8Array,
-    key: string,
-    controller: AbortController,
-  ): Promise<CachedAnswer | undefined> {
-    const answer = stub.servers
-      .ask(query, controller.signal)
-      .then((reply) => reply && this.#scrub(stub, reply))
-      .finally(() => stub.running.delete(key));
-    stub.running.set(key, { answer, controller });
-    return answer;
+  async #ask(stub: StubZone, query: Uint8Array, signal: AbortSignal): Promise<CachedAnswer | undefined> {
+    const reply = await stub.servers.ask(query, signal);
+    return reply && this.#scrub(stub, reply);
   }
 
   /**
@@ -276,7 +262,7 @@ export class StubZones {
     const servers = new UpstreamGroup(registration.nameservers.map(connect), limits, (nameserver, error) =>
       onNameserverChange(registration.name, nameserver, error),
     );
-    return { registration, servers, running: new Map() };
+    return { registration, servers, exchanges: new SharedExchanges(this.#places) };
   }
 
   #keep(registrations: readonly StubRegistration[]): Promise<void> {

@@ -165,21 +165,47 @@ describe("queries that wait", () => {
     expect(asked).toHaveLength(2);
   });
 
+  const numbered = (index: number) => queryFor(`name-${index}.example.com`, withEdns);
+
   it("are bounded: SERVFAIL with Extended DNS Error 0 for a newer one, until the oldest has waited 0.2 s and gets it", async () => {
     const { ask, clock, counted, asked } = fakeForwarder({ one: never }, { limits: { queriesInFlight: 2 } });
-    const query = (index: number) => queryFor(`name-${index}.example.com`, withEdns);
-    const oldest = [ask(query(1)), ask(query(1))];
-    const refused = atOnce(ask(query(3)));
+    const oldest = [ask(numbered(1)), ask(numbered(1))];
+    const younger = ask(numbered(2));
+    const refused = atOnce(ask(numbered(3)));
     expect(refused.answer.outcome).toBe("servfail");
     expect([errors(refused), refused.retryAfter]).toEqual([[0], undefined]);
-    expect(atOnce(ask(query(1))).answer.outcome).toBe("servfail");
     await clock.advance(200);
-    expect(ask(query(3))).toBeInstanceOf(Promise);
+    expect(ask(numbered(3))).toBeInstanceOf(Promise);
     expect((await Promise.all(oldest)).map(({ answer }) => answer.outcome)).toEqual(["servfail", "servfail"]);
-    expect(counted()).toEqual({ overloaded: 4 });
+    expect(counted()).toEqual({ overloaded: 3 });
     // It is no failure of that name: nothing is kept.
-    expect(ask(query(1))).toBeInstanceOf(Promise);
-    expect(asked).toHaveLength(3);
+    expect(ask(numbered(1))).toBeInstanceOf(Promise);
+    expect((await younger).answer.outcome).toBe("servfail");
+    expect(asked).toHaveLength(4);
+  });
+
+  it("for the same question take one place, and do not end their own exchange at the bound", async () => {
+    const { exchange, release } = slow("192.0.2.1");
+    const { ask, clock, counted } = fakeForwarder({ one: exchange }, { limits: { queriesInFlight: 2 } });
+    const first = ask(numbered(1));
+    await clock.advance(300);
+    const copy = ask(numbered(1));
+    const other = ask(numbered(2));
+    release();
+    expect((await Promise.all([first, copy, other])).map(addresses)).toEqual(Array(3).fill(["192.0.2.1"]));
+    expect(counted()).toEqual({ miss: 2, coalesced: 1 });
+  });
+
+  it("for the same question are bounded as well: SERVFAIL for those above it, which other names do not notice", async () => {
+    const most = 3;
+    const { ask, counted } = fakeForwarder({ one: never }, { limits: { queriesInFlight: most } });
+    for (let count = 0; count <= most; count++) expect(ask(numbered(1))).toBeInstanceOf(Promise);
+    for (let count = 0; count < 1000; count++)
+      expect(atOnce(ask(numbered(1))).answer.outcome).toBe("servfail");
+    expect([ask(numbered(2)), ask(numbered(2)), ask(numbered(3))]).toEqual(
+      Array(3).fill(expect.any(Promise)),
+    );
+    expect(counted()).toEqual({ overloaded: 1000 });
   });
 
   it("of a client above its rate take no place from others", async () => {

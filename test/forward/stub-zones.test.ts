@@ -124,11 +124,12 @@ describe("what a name server is sent", () => {
 
   it("is nothing above the bound of queries in flight: SERVFAIL", async () => {
     const { stubs, asked } = await registered({ one: silent }, { limits: { queriesInFlight: 2 } });
-    const waiting = [1, 2].map((id) => stubs.forward(queryFor(NAME, { id }), undefined));
-    const third = await stubs.forward(queryFor(NAME), undefined);
+    const forward = (label: string) => stubs.forward(queryFor(`${label}.${NAME}`), undefined);
+    const waiting = [forward("n1"), forward("n1"), forward("n2")];
+    const third = await forward("n3");
     expect(third).toMatchObject({ outcome: "overloaded", answer: { outcome: "servfail", freshness: 0 } });
-    expect((await Promise.all(waiting)).map((one) => one?.outcome)).toEqual(["unreachable", "unreachable"]);
-    expect(asked).toHaveLength(1);
+    expect((await Promise.all(waiting)).map((one) => one?.outcome)).toEqual(Array(3).fill("unreachable"));
+    expect(asked).toHaveLength(2);
     expect((await stubs.forward(queryFor(NAME), undefined))?.outcome).toBe("unreachable");
   });
 });
