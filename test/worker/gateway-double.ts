@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener } from "node:http";
 import { gunzipSync } from "node:zlib";
+import type { DesiredLine } from "../../src/snapshot/desired-line.ts";
 import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -45,6 +46,8 @@ export class GatewayDouble extends HttpDouble {
   error: (request: SeenRequest) => RequestError | undefined = () => undefined;
   /** Whether leases run. */
   isLive = true;
+  /** The lines of the desired state; else none is there. */
+  desired: readonly DesiredLine[] | undefined;
   /** Every answer waits for this promise. */
   answersAfter: Promise<unknown> = Promise.resolve();
   #generation = 0;
@@ -70,6 +73,8 @@ export class GatewayDouble extends HttpDouble {
         response.writeHead(error.status, { "content-type": "application/json", ...error.headers });
         return response.end(JSON.stringify({ code: error.code ?? "TEST", message: "as asked" }));
       }
+      if (this.desired !== undefined && seen.path.includes("/desired"))
+        return response.end(this.desired.map((line) => `${JSON.stringify(line)}\n`).join(""));
       const [status, answer] = this.#take(seen);
       if (error === "drop after taking it") return request.socket.destroy();
       response.writeHead(status, { "content-type": "application/json" });

@@ -85,9 +85,9 @@ export async function planChanges(options: PlanOptions, signal: AbortSignal): Pr
   return counts;
 }
 
-/** The key of an object in `PlanOptions.listed`. */
-export function listedKey(object: Pick<ManagedObject, "kind" | "metadata">): string {
-  return `${object.kind} ${nameOf(object)}`;
+/** The key of an object in `PlanOptions.listed`: several API groups may have its kind. */
+export function listedKey(object: Pick<ManagedObject, "apiVersion" | "kind" | "metadata">): string {
+  return `${object.apiVersion.replace(/\/?[^/]*$/, "")} ${object.kind} ${nameOf(object)}`;
 }
 
 /**
