@@ -1,6 +1,7 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { PassThrough } from "node:stream";
 import { KubeConfig, Watch } from "@kubernetes/client-node";
-import { type Dispatcher, request } from "undici";
+import { type Dispatcher, errors, interceptors, request } from "undici";
 import { readAtMost } from "../dns/bounded-body.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 import type { ApiConnection, OpenConnection } from "./api-connection.ts";
@@ -92,23 +93,11 @@ export class ApiServer {
    * Sends a request, again while the API server asks for that, and reads the answer.
    * @throws {ApiError} for an answer that is not a 2xx, and the errors of undici
    */
-  async text(path: string, signal: AbortSignal, options: ApiRequest = {}): Promise<string> {
-    const { isUrgent = false, turn } = options;
-    let heldUntil = 0;
-    for (let attempt = 1; ; attempt++) {
-      const held = (isUrgent ? heldUntil : this.#heldUntil) - performance.now();
-      if (held > 0 && !(await pause(held, signal))) throw new Error("stopped");
-      await turn?.();
+  text(path: string, signal: AbortSignal, options: ApiRequest = {}): Promise<string> {
+    return this.#repeat(signal, options, async () => {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]);
-      try {
-        return await readText(await this.#send(path, limit, options), path);
-      } catch (error) {
-        const wait = error instanceof ApiError ? error.retryAfter : undefined;
-        if (wait === undefined || attempt === MOST_ATTEMPTS) throw error;
-        heldUntil = performance.now() + wait;
-        if (!isUrgent) this.#heldUntil = Math.max(this.#heldUntil, heldUntil);
-      }
-    }
+      return readText(await this.#send(path, limit, options), path);
+    });
   }
 
   async json<Value>(path: string, signal: AbortSignal, options?: ApiRequest): Promise<Value> {
@@ -141,13 +130,16 @@ export class ApiServer {
    * Watches a resource from a version on, with bookmarks, so that a quiet resource does not fall behind
    * etcd's compaction. Resolves when the API server has accepted the watch, to its events. They end with the
    * stream, and with a `TimeoutError` after 30 silent seconds.
+   * @throws {ApiError} for an answer that is not a 2xx, and the errors of undici
    */
   watch(path: string, from: string, accept: string, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>> {
-    return this.#use(async (dispatcher) => {
+    const open = async (dispatcher: Dispatcher) => {
       const events = new PassThrough({ objectMode: true });
       // Without a listener the error of an unread watch would end the process.
       events.on("error", () => {});
-      const running = await new Watch(new WatchConfig(this.connection.url, accept, dispatcher)).watch(
+      const explained = dispatcher.compose(interceptors.responseError());
+      const config = new WatchConfig(this.connection.url, accept, explained);
+      const running = await new Watch(config).watch(
         path,
         { resourceVersion: from, allowWatchBookmarks: true },
         (type, object) => events.write({ type, object }),
@@ -162,7 +154,8 @@ export class ApiServer {
       });
       if (signal.aborted) stop();
       return events;
-    });
+    };
+    return this.#repeat(signal, {}, () => this.#use(open));
   }
 
   /** Lets running requests finish. */
@@ -170,6 +163,28 @@ export class ApiServer {
     const closed = this.#connected;
     this.#connected = undefined;
     closed?.opened.then(({ dispatcher }) => dispatcher.close()).catch(() => undefined);
+  }
+
+  /** Makes a request, again while the API server asks for that. */
+  async #repeat<Answer>(
+    signal: AbortSignal,
+    { isUrgent = false, turn }: ApiRequest,
+    attempt: () => Promise<Answer>,
+  ): Promise<Answer> {
+    let heldUntil = 0;
+    for (let attempts = 1; ; attempts++) {
+      const held = (isUrgent ? heldUntil : this.#heldUntil) - performance.now();
+      if (held > 0 && !(await pause(held, signal))) throw new Error("stopped");
+      await turn?.();
+      try {
+        return await attempt();
+      } catch (error) {
+        const wait = error instanceof ApiError ? error.retryAfter : undefined;
+        if (wait === undefined || attempts === MOST_ATTEMPTS) throw error;
+        heldUntil = performance.now() + wait;
+        if (!isUrgent) this.#heldUntil = Math.max(this.#heldUntil, heldUntil);
+      }
+    }
   }
 
   #send(path: string, signal: AbortSignal, options: ApiRequest): Promise<Dispatcher.ResponseData["body"]> {
@@ -184,10 +199,8 @@ export class ApiServer {
       });
       const { statusCode: status, headers } = answer;
       if (status >= 200 && status < 300) return answer.body;
-      const seconds = Number(headers["retry-after"] ?? Number.NaN);
-      const isBusy = (status === 429 || status >= 500) && seconds >= 0;
-      const retryAfter = isBusy ? Math.min(seconds, LONGEST_WAIT) * 1000 : undefined;
-      throw new ApiError(`${method} ${path}`, status, await readText(answer.body, path), retryAfter);
+      const text = await readText(answer.body, path);
+      throw new ApiError(`${method} ${path}`, status, text, readRetryAfter(status, headers));
     });
   }
 
@@ -237,8 +250,23 @@ class WatchConfig extends KubeConfig {
 
 /** The error of a watch that was not accepted. */
 function watchError(path: string, error: Error & { readonly statusCode?: number }): Error {
+  const { cause } = error;
+  if (cause instanceof errors.ResponseError) {
+    const { statusCode: status, body } = cause;
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const retryAfter = readRetryAfter(status, cause.headers as IncomingHttpHeaders);
+    return new ApiError(`GET ${path}`, status, text, retryAfter);
+  }
+  // A redirect, or a 2xx that is not 200.
   if (error.statusCode !== undefined) return new ApiError(`GET ${path}`, error.statusCode, error.message);
   return error.name === "TimeoutError" ? new Error("the API server did not answer for 30 seconds") : error;
+}
+
+/** Milliseconds after which the API server wants the request again; undefined if it does not. */
+function readRetryAfter(status: number, headers: IncomingHttpHeaders): number | undefined {
+  const isBusy = status === 429 || status >= 500;
+  const seconds = Number(headers["retry-after"] ?? Number.NaN);
+  return isBusy && seconds >= 0 ? Math.min(seconds, LONGEST_WAIT) * 1000 : undefined;
 }
 
 function readStatus(text: string): { readonly message: string; readonly causes: readonly string[] } {

@@ -91,6 +91,15 @@ test("objects wait for the rate; the Lease and Events do not wait for objects", 
   expect(new Set(names).size).toBe(writes.length);
 });
 
+test("the error of a rejected watch has what the API server says about it", async () => {
+  const message = 'services is forbidden: User "sync" cannot watch resource "services"';
+  reply = () => ({ status: 403, body: { kind: "Status", message } });
+  await expect(api.watch("/api/v1/services", "1", "application/json", signal)).rejects.toMatchObject({
+    status: 403,
+    message: `GET /api/v1/services: 403 ${message}`,
+  });
+});
+
 describe("an API server that asks for time (API priority and fairness)", () => {
   const busy = (seconds: string, status = 429): Reply => ({ status, headers: { "retry-after": seconds } });
 
@@ -130,6 +139,13 @@ describe("an API server that asks for time (API priority and fairness)", () => {
     expect(listed).toEqual({ items: [first, second], resourceVersion: "7" });
     expect(pages).toEqual(["", "next", "next"]);
     expect(waits).toEqual([7]);
+  });
+
+  test("gets the request for a watch again", async () => {
+    reply = () => (seen.length === 1 ? busy("7") : { status: 200 });
+    const events = await api.watch("/api/v1/services", "1", "application/json", signal);
+    for await (const event of events) expect(event).toEqual({});
+    expect([waits, seen.length]).toEqual([[7], 2]);
   });
 
   test("is waited for no longer than a minute, and gets a request no more than eleven times", async () => {
