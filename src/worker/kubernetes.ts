@@ -196,7 +196,7 @@ export class KubernetesSource implements ObjectSource {
         {},
         "the API server serves neither ServiceExport nor ServiceImport: install the MCS CRDs (sigs.k8s.io/mcs-api), otherwise this cluster exports nothing",
       );
-    this.#saidNoExports = !served;
+    if (served || conclusive) this.#saidNoExports = !served;
   }
 
   // A restarting API server may briefly answer as if no CRDs existed.

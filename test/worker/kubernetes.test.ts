@@ -272,6 +272,23 @@ test("reads another version without a gap if one is no longer served", async () 
   expect(api.watchers(EXPORTS)).toBe(1);
 });
 
+test("says that there are no CRDs as soon as the API server is ready, not before, and once", async () => {
+  api.served.clear();
+  api.ready = false;
+  start();
+  const said = () => logs.lines.filter((line) => line.includes("install the MCS CRDs")).length;
+  await until(() => expect(pages("/apis").length).toBeGreaterThan(2));
+  expect(said()).toBe(0);
+  api.ready = true;
+  await until(() => expect(said()).toBe(1));
+  api.ready = false;
+  const rounds = pages("/apis").length;
+  await until(() => expect(pages("/apis").length).toBeGreaterThan(rounds + 2));
+  api.ready = true;
+  await until(() => expect(pages("/apis").length).toBeGreaterThan(rounds + 5));
+  expect(said()).toBe(1);
+});
+
 test("notices new CRDs, and removes the objects of deleted CRDs after a while", async () => {
   const versions = api.served.get("multicluster.x-k8s.io")!;
   api.served.clear();
