@@ -142,7 +142,7 @@ export function readKubeconfig(options: KubeconfigOptions, places: KubeconfigPla
       throw invalid(
         `${paths(files)} has no current-context: name one (--context); its contexts are: ${names(contexts)}`,
       );
-    return podAccount(places) ?? noKubeconfig(files);
+    return podAccount(places) ?? noKubeconfig(files, places);
   }
   const quoted = `context ${JSON.stringify(contextName)}`;
   const context = contexts.get(contextName);
@@ -329,12 +329,10 @@ function podAccount({ variables, serviceAccount }: KubeconfigPlaces): Kubeconfig
   };
 }
 
-function noKubeconfig(files: readonly KubeconfigFile[]): never {
+function noKubeconfig(files: readonly KubeconfigFile[], { variables }: KubeconfigPlaces): never {
   const isMissing = files.every(({ text: content }) => content === undefined);
-  const why =
-    files.length === 0
-      ? "neither KUBECONFIG nor HOME is set"
-      : `${paths(files)} ${isMissing ? "does not exist" : "is empty"}`;
+  const isNone = variables.KUBECONFIG ? "KUBECONFIG names no file" : "neither KUBECONFIG nor HOME is set";
+  const why = files.length === 0 ? isNone : `${paths(files)} ${isMissing ? "does not exist" : "is empty"}`;
   throw invalid(
     `no kubeconfig: ${why}, and the worker does not run in a pod with a service account. Give one (--kubeconfig)`,
   );

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { ApiConnection } from "../../../src/worker/api-connection.ts";
 import { type ApiError, ApiServer } from "../../../src/worker/api-server.ts";
@@ -43,9 +43,12 @@ test.each(KUBECONFIG_CASES)("$title", async (one) => {
   }
 });
 
-test("without a file, a home and a pod the error says what to give", () => {
-  const connect = () => new ApiConnection({}, undefined, { variables: {}, serviceAccount: "/none" });
-  expect(connect).toThrow(/no kubeconfig: neither KUBECONFIG nor HOME is set.*--kubeconfig/);
+test.each([
+  ["a file, a home and a pod", {}, "neither KUBECONFIG nor HOME is set"],
+  ["a file in KUBECONFIG and a pod", { KUBECONFIG: delimiter, HOME: "/" }, "KUBECONFIG names no file"],
+])("without %s the error says what to give", (_, variables, why) => {
+  const connect = () => new ApiConnection({}, undefined, { variables, serviceAccount: "/none" });
+  expect(connect).toThrow(new RegExp(`no kubeconfig: ${why}.*--kubeconfig`));
 });
 
 describe("what changes on disk", () => {
