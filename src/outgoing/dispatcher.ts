@@ -1,6 +1,7 @@
-import type { LookupFunction } from "node:net";
+import { connect, type LookupFunction, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { SocksClient } from "socks";
-import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
+import { Agent, buildConnector, Client, type Dispatcher, ProxyAgent } from "undici";
 import { hostOf, isInRange, isLoopbackHost, isMapped, parseAddress } from "../dns/address.ts";
 
 /** TLS with a server, as `tls.connect` takes it. */
@@ -77,18 +78,10 @@ export function openDispatcher(server: URL, options: OutgoingOptions = {}): Disp
 
 function throughSocks(proxy: URL, tls: OutgoingTls): buildConnector.connector {
   const connectTls = buildConnector(tls);
-  const user = proxy.username !== "" && {
-    userId: decodeURIComponent(proxy.username),
-    password: decodeURIComponent(proxy.password),
-  };
   return (options, callback) => {
     const isTls = options.protocol === "https:";
-    SocksClient.createConnection({
-      command: "connect",
-      proxy: { host: hostOf(proxy), port: Number(proxy.port || 1080), type: 5, ...user },
-      destination: { host: hostOf(options), port: Number(options.port || (isTls ? 443 : 80)) },
-    }).then(
-      ({ socket }) => {
+    openSocksSocket(proxy, hostOf(options), Number(options.port || (isTls ? 443 : 80))).then(
+      (socket) => {
         socket.setKeepAlive(true, KEEP_ALIVE.keepAliveInitialDelay);
         if (isTls) connectTls({ ...options, httpSocket: socket }, callback);
         else callback(null, socket);
@@ -96,6 +89,41 @@ function throughSocks(proxy: URL, tls: OutgoingTls): buildConnector.connector {
       (error: Error) => callback(error, null),
     );
   };
+}
+
+async function openSocksSocket(proxy: URL, host: string, port: number): Promise<Socket> {
+  const { userId, password } = credentialsOf(proxy);
+  const { socket } = await SocksClient.createConnection({
+    command: "connect",
+    proxy: {
+      host: hostOf(proxy),
+      port: Number(proxy.port || 1080),
+      type: 5,
+      ...(userId !== "" && { userId, password }),
+    },
+    destination: { host, port },
+  });
+  return socket;
+}
+
+/** A connection to a server of HTTPS before TLS, through the proxy of the environment if there is one. */
+export async function openSocket(server: URL, signal: AbortSignal): Promise<Duplex> {
+  const [host, port] = [hostOf(server), Number(server.port || 443)];
+  const proxy = proxyOf(server);
+  if (proxy === undefined) return connect({ host, port, signal });
+  if (proxy.protocol.startsWith("socks")) return openSocksSocket(proxy, host, port);
+  const { userId, password } = credentialsOf(proxy);
+  const basic = `Basic ${Buffer.from(`${userId}:${password}`).toString("base64")}`;
+  const { socket } = await new Client(proxy.origin).connect({
+    path: `${server.hostname}:${port}`,
+    headers: userId === "" ? {} : { "proxy-authorization": basic },
+    signal,
+  });
+  return socket;
+}
+
+function credentialsOf({ username, password }: URL) {
+  return { userId: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
 
 /** Variables of an environment. */

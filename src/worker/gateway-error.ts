@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { isIP } from "node:net";
 import { connect, type DetailedPeerCertificate } from "node:tls";
 import { hostOf } from "../dns/address.ts";
+import { openSocket } from "../outgoing/dispatcher.ts";
 
 /**
  * The action after a failure: `resync` sends the full snapshot, `soon` retries with a growing pause,
@@ -124,9 +127,14 @@ export async function explainCertificate(
   cause: unknown,
   serverName?: string,
 ): Promise<CertificateFailure | undefined> {
-  const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string };
+  const { code, message, cert } = (cause ?? {}) as {
+    readonly code?: unknown;
+    readonly message?: string;
+    /** Of an error of names. */
+    readonly cert?: DetailedPeerCertificate;
+  };
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    const [host, names] = [hostOf(new URL(origin)), namesIn(await lookAt(origin))];
+    const [host, names] = [hostOf(new URL(origin)), namesIn(cert)];
     const instead =
       serverName === undefined
         ? `${host}: set publicUrl (--public-url) of the gateway to ${origin} if the certificate is the gateway's self-signed one, else issue a certificate with this name, or give an address with one of its names (--gateway)`
@@ -137,7 +145,7 @@ export async function explainCertificate(
     };
   }
   if (code === "CERT_HAS_EXPIRED") {
-    const seen = await lookAt(origin);
+    const seen = await lookAt(origin, serverName);
     const end = seen === undefined ? "" : ` (${seen.valid_to})`;
     return {
       code: "CERTIFICATE_EXPIRED",
@@ -145,7 +153,7 @@ export async function explainCertificate(
     };
   }
   if (!UNTRUSTED.has(code)) return undefined;
-  const seen = await lookAt(origin);
+  const seen = await lookAt(origin, serverName);
   const fingerprint = seen === undefined ? "" : ` Its SHA-256 fingerprint is ${seen.fingerprint256}.`;
   // Behind the semicolon Node.js has a hint about its own options.
   const reason = message?.split(";")[0] ?? String(code);
@@ -159,27 +167,32 @@ export async function explainCertificate(
 }
 
 /** The certificate that a server presents now; undefined if it cannot be read. */
-function lookAt(origin: string): Promise<DetailedPeerCertificate | undefined> {
-  const { port } = new URL(origin);
+async function lookAt(
+  origin: string,
+  serverName: string | undefined,
+): Promise<DetailedPeerCertificate | undefined> {
   const host = hostOf(new URL(origin));
-  return new Promise((resolve) => {
+  const signal = AbortSignal.timeout(LOOK_TIMEOUT);
+  try {
+    const inner = await openSocket(new URL(origin), signal);
     const socket = connect({
-      host,
-      port: port === "" ? 443 : Number(port),
+      socket: inner,
       // Server names are no IP addresses (RFC 6066 section 3).
-      ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
+      servername: serverName ?? (isIP(host) === 0 ? host : ""),
       // Only to read the certificate that a checked connection has just rejected: nothing is sent, and no
       // answer is used.
       rejectUnauthorized: false,
-      timeout: LOOK_TIMEOUT,
     });
-    const end = (certificate: DetailedPeerCertificate | undefined) => {
+    try {
+      await once(socket, "secureConnect", { signal });
+      return socket.getPeerCertificate(true);
+    } finally {
       socket.destroy();
-      resolve(certificate?.fingerprint256 === undefined ? undefined : certificate);
-    };
-    socket.once("secureConnect", () => end(socket.getPeerCertificate(true)));
-    for (const event of ["error", "timeout", "close"]) socket.once(event, () => end(undefined));
-  });
+      inner.destroy();
+    }
+  } catch {
+    return undefined;
+  }
 }
 
 function namesIn(certificate: DetailedPeerCertificate | undefined): string {

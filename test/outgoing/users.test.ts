@@ -61,3 +61,13 @@ test.each(Object.entries(users))(
     expect(servers.seen).toEqual([]);
   },
 );
+
+test.each(["httpProxy", "socksProxy"] as const)(
+  "the fingerprint of a certificate that is not trusted is read through the %s, too",
+  async (proxy) => {
+    vi.stubEnv("HTTPS_PROXY", servers[proxy].replace("//", "//me:secret@"));
+    const requests = new GatewayRequests({ gateway: url.href, token: "t" });
+    const leaving = requests.leave("west", signal).finally(() => requests.close());
+    await expect(leaving).rejects.toThrow(/ fingerprint is ([0-9A-F]{2}:){31}[0-9A-F]{2}\./);
+  },
+);

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
@@ -143,3 +144,15 @@ it.each([
     expect([printed.status, stdout + stderr]).toEqual([status, expect.stringContaining(said)]);
   },
 );
+
+it("the fingerprint of an untrusted certificate is that of the one for --server-name", async () => {
+  const authority = await makeAuthority("private");
+  const named = await makeServer(authority, ["gateway.internal"], []);
+  const server = createServer(await makeServer(authority, ["other.example"], []));
+  server.addContext("gateway.internal", named);
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { stderr } = await run(["status", "--server", url, "--server-name", "gateway.internal"]);
+  expect(stderr).toContain(`fingerprint is ${new X509Certificate(named.cert).fingerprint256}.`);
+});
