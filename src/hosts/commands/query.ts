@@ -214,11 +214,9 @@ const SECTIONS = ["Answer", "Authority", "Additional"] as const;
 
 /** An answer in the form of dig: comments begin with a semicolon, so that the rest is a zone file. */
 function answerLines({ answer, explanation, source }: QueryResult, { output }: ReportFlags): string[] {
-  const { name, type } = answer.Question[0]!;
-  const lines = [
-    `; ${nameOfCode(answer.Status)}${describeFlags(answer)}, from ${source}`,
-    `;${name}\tIN\t${nameOfType(type)}`,
-  ];
+  // An error may come without the question.
+  const questions = answer.Question.map(({ name, type }) => `;${name}\tIN\t${nameOfType(type)}`);
+  const lines = [`; ${nameOfCode(answer.Status)}${describeFlags(answer)}, from ${source}`, ...questions];
   for (const section of SECTIONS) {
     const records = answer[section] ?? [];
     if (records.length === 0) continue;

@@ -112,6 +112,22 @@ describe("query in manifests", () => {
     expect(stderr).not.toContain("dns-query/dns-query");
   });
 
+  it("prints the error of a server whose answer has no question", async () => {
+    const refused = Buffer.from([0, 0, 0x80, 5, 0, 0, 0, 0, 0, 0, 0, 0]);
+    const server = createServer((_, response) =>
+      response.writeHead(200, { "content-type": "application/dns-message" }).end(refused),
+    ).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { status, stdout, stderr } = await run("query", "--server", url, WEB);
+    expect([status, stdout, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^; REFUSED, from http:\S+ \d+ ms$/),
+      "",
+    ]);
+  });
+
   it.each([
     ["query", ...BOTH, WEB],
     ["explain", ...BOTH, WEB],
