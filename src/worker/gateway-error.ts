@@ -66,13 +66,10 @@ function nextStepOf(code: string, status: number): readonly [Remedy, string] {
   return ["soon", "trying again"];
 }
 
-/**
- * The error for a response that is not a 2xx; the message has the next step.
- * @param name the gateway as messages show it
- */
-export function rejectionOf(name: string, status: number, text: string, retryAfter: number): GatewayError {
+/** What a response that is not a 2xx says. */
+export function readRejection(status: number, text: string) {
   let code = `HTTP_${status}`;
-  let message = text.slice(0, 200);
+  let message = text.trim().slice(0, 300);
   let currentGeneration: number | undefined;
   try {
     const error = JSON.parse(text) as {
@@ -86,8 +83,17 @@ export function rejectionOf(name: string, status: number, text: string, retryAft
     if (typeof error?.code === "string") code = error.code;
     if (typeof error?.message === "string") message = error.message;
   } catch {
-    // From a proxy in front of the gateway: the message quotes its text.
+    // From a gateway to a client that takes no JSON, or from a proxy: the message quotes its text.
   }
+  return { code, message, currentGeneration };
+}
+
+/**
+ * The error of a worker for a response that is not a 2xx; the message has the next step.
+ * @param name the gateway as messages show it
+ */
+export function rejectionOf(name: string, status: number, text: string, retryAfter: number): GatewayError {
+  const { code, message, currentGeneration } = readRejection(status, text);
   const [remedy, step] = nextStepOf(code, status);
   const rejection = { status, code, remedy, retryAfter, currentGeneration };
   return new GatewayError(`${name} answered ${status} ${code}: ${message}; next step: ${step}`, rejection);

@@ -2,14 +2,12 @@ import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Dispatcher } from "undici";
-import { readAtMost } from "../dns/bounded-body.ts";
-import { nextStep, openDispatcher } from "../outgoing/dispatcher.ts";
 import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
 import { NDJSON_TYPE, type SnapshotPatch } from "../snapshot/lines/patch-line.ts";
 import type { Report } from "../snapshot/report.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
-import { explainCertificate, GatewayError, rejectionOf } from "./gateway-error.ts";
-import { describeCauses } from "./object-source.ts";
+import { type GatewayAccess, GatewayClient, type GatewayRequest } from "./gateway-client.ts";
+import { GatewayError, rejectionOf } from "./gateway-error.ts";
 
 /** What a request says of its cluster beside a state. */
 export interface RequestTerms {
@@ -18,18 +16,9 @@ export interface RequestTerms {
 }
 
 /** The address of a gateway, credentials and trust. */
-export interface GatewayOptions {
+export interface GatewayOptions extends GatewayAccess {
   /** Base URL of the gateway, without `/api/v1`. */
   readonly gateway: string;
-  /**
-   * The cluster's bearer token, or a function that reads it again: a mounted Secret changes while the worker
-   * runs.
-   */
-  readonly token?: string | (() => string | Promise<string>) | undefined;
-  /** Reads the cluster's client certificate and key in PEM again. */
-  readonly clientCertificate?: (() => Promise<ClientCertificate>) | undefined;
-  /** PEM certificates to trust instead of the system's. */
-  readonly ca?: string | undefined;
   /**
    * What the worker reads, by its name (docs/reference/push-api.md): a gateway rejects all but the one that
    * holds the lease. Default: it has none.
@@ -37,20 +26,12 @@ export interface GatewayOptions {
   readonly instance?: (() => string | undefined) | undefined;
 }
 
-/** A certificate chain and its key, in PEM. */
-export interface ClientCertificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
 /** A request to the gateway. */
-interface GatewayRequest extends Partial<SentBody>, Pick<Dispatcher.RequestOptions, "method"> {
-  readonly path: string;
+interface PushRequest
+  extends Partial<SentBody>,
+    Pick<GatewayRequest, "method" | "path" | "headersTimeout" | "bodyTimeout" | "signal"> {
   /** Of the content. */
   readonly type?: string;
-  readonly headersTimeout?: number;
-  readonly bodyTimeout?: number;
-  readonly signal: AbortSignal;
 }
 
 /** What a gateway holds of a cluster. */
@@ -60,30 +41,19 @@ interface HeldState {
   readonly live?: boolean;
 }
 
-/** The push API of one gateway, over kept-alive connections. */
-export class GatewayRequests {
-  /** Scheme, host and path as messages show them. */
-  readonly name: string;
-  readonly #options: GatewayOptions;
-  readonly #origin: string;
-  #pool: Dispatcher;
-  /** The client certificate of the pool's connections. */
-  #shown: ClientCertificate | undefined;
-  /** The path of the base URL. */
-  readonly #base: string;
-  /** Requests so far by method and result: `PUT 200`, `PUT none` without a response. */
-  readonly counts = new Map<string, number>();
+/** The push API of one gateway. */
+export class GatewayRequests extends GatewayClient {
+  readonly #instance: GatewayOptions["instance"];
 
   /** @throws {TypeError} if the gateway is not an http or https URL. */
-  constructor(options: GatewayOptions) {
-    const url = new URL(options.gateway);
+  constructor({ gateway, instance, ...access }: GatewayOptions) {
+    const url = new URL(gateway);
     if (url.protocol !== "https:" && url.protocol !== "http:")
-      throw new TypeError(`the gateway must be an https URL, not ${options.gateway}`);
-    this.#options = options;
-    this.#base = url.pathname.replace(/\/+$/, "");
-    this.name = url.origin + this.#base;
-    this.#origin = url.origin;
-    this.#pool = this.#connect();
+      throw new TypeError(`the gateway must be an https URL, not ${gateway}`);
+    // One request at a time gains nothing from HTTP/2: over HTTP/1.1 it is at the gateway's route 0.2 ms
+    // sooner.
+    super(url, { ...access, allowH2: false });
+    this.#instance = instance;
   }
 
   /**
@@ -161,36 +131,27 @@ export class GatewayRequests {
     });
   }
 
-  async close(): Promise<void> {
-    await this.#pool.destroy();
-  }
-
   /** The path of a cluster's resource, with the parameters that there are. */
   #path(
     clusterId: string,
     resource: string,
     parameters: Readonly<Record<string, string | number | undefined>>,
   ) {
-    const all = Object.entries({ ...parameters, instance: this.#options.instance?.() });
+    const all = Object.entries({ ...parameters, instance: this.#instance?.() });
     const stated = all.flatMap(([name, value]) =>
       value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
     );
-    const path = `${this.#base}/api/v1/clusters/${encodeURIComponent(clusterId)}${resource}`;
+    const path = `/api/v1/clusters/${encodeURIComponent(clusterId)}${resource}`;
     return stated.length === 0 ? path : `${path}?${stated.join("&")}`;
   }
 
-  #count(method: string, status: number | "none"): void {
-    const key = `${method} ${status}`;
-    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
-  }
-
-  async #acknowledged(request: GatewayRequest, leaseSeconds: number): Promise<number> {
+  async #acknowledged(request: PushRequest, leaseSeconds: number): Promise<number> {
     const bytes = request.bytes ?? request.content?.length ?? 0;
     return (await this.#held(request, requestLimit(leaseSeconds, bytes))).generation;
   }
 
   /** Sends a request whose answer has the generation that the gateway holds. */
-  async #held(request: GatewayRequest, most?: number): Promise<HeldState> {
+  async #held(request: PushRequest, most?: number): Promise<HeldState> {
     const text = await this.#request(request, most);
     try {
       const held = JSON.parse(text) as HeldState;
@@ -205,103 +166,29 @@ export class GatewayRequests {
   }
 
   /** Sends a request, and reads the answer. @param most milliseconds for both */
-  async #request(request: GatewayRequest, most = LONGEST): Promise<string> {
+  async #request(request: PushRequest, most = LONGEST): Promise<string> {
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(most)]);
     return this.#read(await this.#send({ ...request, signal }));
   }
 
   /**
-   * Sends a request with the worker's credential, and counts it.
+   * Sends a request.
    * @returns the body of the answer
    * @throws {GatewayError} also for an answer that is not a 2xx
    */
-  async #send({ type, content, isCompressed, bytes: _, ...request }: GatewayRequest) {
+  async #send({ type, isCompressed, bytes: _, ...request }: PushRequest) {
     const headers: Record<string, string> = {};
     if (type !== undefined) headers["content-type"] = type;
     if (isCompressed === true) headers["content-encoding"] = "gzip";
-    if (this.#options.token !== undefined)
-      headers.authorization = `Bearer ${await this.#readToken(this.#options.token)}`;
-    await this.#showCertificate();
-    let answer: Dispatcher.ResponseData;
-    try {
-      answer = await this.#pool.request({
-        ...request,
-        origin: this.#origin,
-        headers,
-        body: content ?? null,
-      });
-    } catch (cause) {
-      this.#count(request.method, "none");
-      const rejected = await explainCertificate(this.#origin, this.#options.ca !== undefined, cause);
-      if (rejected !== undefined)
-        throw new GatewayError(rejected.message, { code: rejected.code, remedy: "person" }, cause);
-      throw this.#unreachable(cause);
-    }
-    const { statusCode: status, headers: fields, body } = answer;
-    this.#count(request.method, status);
+    const { statusCode: status, headers: fields, body } = await this.send({ ...request, headers });
     if (status >= 200 && status < 300) return body;
-    throw rejectionOf(this.name, status, await this.#read(body), readRetryAfter(fields["retry-after"]));
+    const text = await this.#read(body);
+    throw rejectionOf(this.name, status, text, readRetryAfter(fields["retry-after"]));
   }
 
   async #read(body: Dispatcher.ResponseData["body"]): Promise<string> {
-    try {
-      const bytes = await readAtMost(body, MOST_ANSWER_BYTES);
-      return bytes === undefined ? "an answer of more than 1 MiB" : new TextDecoder().decode(bytes);
-    } catch (cause) {
-      throw this.#unreachable(cause);
-    }
-  }
-
-  #unreachable(cause: unknown): GatewayError {
-    const message = `${this.name} cannot be reached: ${describeCauses(cause)}${nextStep(cause)}`;
-    return new GatewayError(message, { code: "UNREACHABLE", remedy: "soon" }, cause);
-  }
-
-  #connect(): Dispatcher {
-    const { ca } = this.#options;
-    return openDispatcher(new URL(this.#origin), {
-      connections: 2,
-      // One request at a time gains nothing from HTTP/2: over HTTP/1.1 it is at the gateway's route 0.2 ms
-      // sooner.
-      allowH2: false,
-      tls: { ca, ...this.#shown },
-      timeout: 10_000,
-      keepAliveTimeout: 60_000,
-    });
-  }
-
-  /** Opens a new pool if the certificate changed; running requests finish on their connections. */
-  async #showCertificate(): Promise<void> {
-    const { clientCertificate } = this.#options;
-    if (clientCertificate === undefined) return;
-    let shown: ClientCertificate;
-    try {
-      shown = await clientCertificate();
-    } catch (cause) {
-      // The two files are not replaced atomically.
-      if (this.#shown !== undefined) return;
-      const message = `the client certificate for ${this.name} cannot be read: ${describeCauses(cause)}`;
-      throw new GatewayError(message, { code: "CERTIFICATE_UNREADABLE", remedy: "person" }, cause);
-    }
-    if (shown.cert === this.#shown?.cert && shown.key === this.#shown.key) return;
-    this.#shown = shown;
-    const before = this.#pool;
-    this.#pool = this.#connect();
-    before.close().catch(() => undefined);
-  }
-
-  async #readToken(token: string | (() => string | Promise<string>)): Promise<string> {
-    let text: string;
-    try {
-      text = (typeof token === "string" ? token : await token()).trim();
-    } catch (cause) {
-      const message = `the token for ${this.name} cannot be read: ${describeCauses(cause)}`;
-      throw new GatewayError(message, { code: "TOKEN_UNREADABLE", remedy: "person" }, cause);
-    }
-    // RFC 6750 section 2.1; other characters could also be invalid in a header field.
-    if (/^[A-Za-z0-9._~+/-]+=*$/.test(text)) return text;
-    const message = `the token for ${this.name} is not a bearer token (RFC 6750): it is empty or contains characters other than letters, digits and -._~+/=`;
-    throw new GatewayError(message, { code: "TOKEN_MALFORMED", remedy: "person" });
+    const bytes = await this.read(body, MOST_ANSWER_BYTES);
+    return bytes === undefined ? "an answer of more than 1 MiB" : new TextDecoder().decode(bytes);
   }
 }
 

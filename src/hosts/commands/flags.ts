@@ -3,8 +3,10 @@ import { Federation, federationOptions } from "../../config/federations.ts";
 import { UsageError } from "../../config/values.ts";
 import type { Grants, Pins } from "../../merge/grants.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
+import type { GatewayAccess } from "../../worker/gateway-client.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
-import { readIdentity, type TlsIdentity } from "../node/tls.ts";
+import { readTokenAtOnce } from "../node/files.ts";
+import { readCertificates, readIdentity } from "../node/tls.ts";
 
 /**
  * Reads `--federation NAME[=ZONE[,DOMAIN]]`. The default of ZONE is `federation`; an empty one means no zone.
@@ -39,14 +41,22 @@ export interface GatewayFlags {
 }
 
 /**
- * Reads the client certificate with each call; undefined without one.
- * @throws {UsageError} if a flag is missing
+ * Credentials and trust for gateways. The credentials are read again for each request: a mounted Secret
+ * changes while a worker runs.
+ * @throws {UsageError} if a flag or a file is missing
  */
-export function identityOf(flags: GatewayFlags): (() => Promise<TlsIdentity>) | undefined {
-  const { clientCertFile: certificate, clientKeyFile: key } = flags;
-  if (certificate !== undefined && key !== undefined) return () => readIdentity(certificate, key);
-  if (certificate === key) return undefined;
-  throw new UsageError("--client-cert-file and --client-key-file go together");
+export async function readAccess(flags: GatewayFlags): Promise<GatewayAccess> {
+  const { tokenFile, clientCertFile: certificate, clientKeyFile: key, caFile } = flags;
+  const ca = caFile === undefined ? undefined : await readCertificates(caFile);
+  const clientCertificate =
+    certificate === undefined || key === undefined ? undefined : () => readIdentity(certificate, key);
+  if (clientCertificate === undefined && certificate !== key)
+    throw new UsageError("--client-cert-file and --client-key-file go together");
+  const token = tokenFile === undefined ? undefined : () => readTokenAtOnce(tokenFile);
+  // Missing credentials are an error at the start.
+  token?.();
+  await clientCertificate?.();
+  return { ca, clientCertificate, token };
 }
 
 /**

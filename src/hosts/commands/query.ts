@@ -15,11 +15,12 @@ import { type ListedRecord, listRecords } from "../../names/listing.ts";
 import { Accounts } from "../../names/services.ts";
 import { LeaseTables } from "../../resolve/record-writer.ts";
 import { resolve } from "../../resolve/resolve.ts";
+import { GatewayError } from "../../worker/gateway-error.ts";
 import { finish } from "../../zone/steps.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
 import { printable } from "../node/process.ts";
 import { type PinFlags, readGrant, readPins } from "./flags.ts";
-import { type ConnectionFlags, connectTo, RequestFailed, requireServer } from "./gateway-connection.ts";
+import { type ConnectionFlags, connectTo, requireServer } from "./gateway-connection.ts";
 import {
   canonicalZone,
   checkView,
@@ -53,7 +54,7 @@ type QueryExitCode = 0 | 1 | 3;
 /**
  * Looks a name up and prints the answer.
  * @throws {UsageError} for wrong flags, a malformed question, and inputs that cannot be read
- * @throws {RequestFailed} if the gateway does not answer
+ * @throws {GatewayError} if the gateway does not answer
  */
 export async function query(
   name: string,
@@ -111,7 +112,7 @@ export async function waitFor(
   let printed: string | undefined;
   for (;;) {
     const result = await askGateway(server, question, { ...flags, explain: true }).catch((error: unknown) => {
-      if (error instanceof RequestFailed) return error;
+      if (error instanceof GatewayError) return error;
       throw error;
     });
     if (!(result instanceof Error) && (result.answer.Answer ?? []).length > 0) {

@@ -18,7 +18,7 @@ interface StatusFlags extends ConnectionFlags, ReportFlags {
  * Prints the status of a gateway, or the readiness of a gateway or a sync worker.
  * @returns 0 if it is ready, else 1
  * @throws {UsageError} for wrong flags
- * @throws {RequestFailed} if the gateway does not answer, or `/readyz` not with 200
+ * @throws {GatewayError} if the gateway does not answer, or `/readyz` not with 200
  */
 export async function status(flags: StatusFlags, output: Output): Promise<0 | 1> {
   const server = requireServer(flags);

@@ -2,12 +2,10 @@ import { parseListenAddress, UsageError } from "../../config/values.ts";
 import type { NodeAddressType } from "../../extract/services/local-service.ts";
 import { INSTANCE_NAME } from "../../snapshot/schema.ts";
 import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
-import { readTokenAtOnce } from "../node/files.ts";
 import type { Logger } from "../node/process.ts";
-import { readCertificates } from "../node/tls.ts";
 import { type ControlFlags, openControl, printPlan, readControlMode } from "../node/worker/control.ts";
 import { startWorkerServer } from "../node/worker/worker-server.ts";
-import { type GatewayFlags, identityOf, readGatewayUrl } from "./flags.ts";
+import { type GatewayFlags, readAccess, readGatewayUrl } from "./flags.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./offline-world.ts";
 
 /** Seconds. A watch without events is confirmed about every 30 seconds. */
@@ -37,7 +35,7 @@ interface SyncFlags extends ClusterZoneFlags, ControlFlags, GatewayFlags {
  * @throws {UsageError} if the flags are invalid
  */
 export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal): Promise<void> {
-  const { manifests, kubeconfig, context, clusterId, nodeAddresses, lease, staleAfter, tokenFile } = flags;
+  const { manifests, kubeconfig, context, clusterId, nodeAddresses, lease, staleAfter } = flags;
   if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
   if (flags.instance !== undefined && !INSTANCE_NAME.test(flags.instance))
@@ -64,22 +62,12 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const mode = readControlMode(flags, { clusterId, isManifests, once: flags.once === true });
   const clusterZone = readClusterZone(flags);
   const gateways = flags.gateway.map(readGateway);
-  const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
-  const identity = identityOf(flags);
-  if (identity === undefined && tokenFile === undefined)
+  const connection = await readAccess(flags);
+  if (connection.token === undefined && connection.clientCertificate === undefined)
     throw new UsageError(
       "the gateways need a credential of this cluster: give --token-file or --client-cert-file",
     );
-  // Missing credentials are an error at the start.
-  if (tokenFile !== undefined) readTokenAtOnce(tokenFile);
-  await identity?.();
   const leaseSeconds = lease ?? DEFAULT_LEASE_SECONDS;
-  const connection = {
-    // Read for each request: a mounted Secret changes while the worker runs.
-    token: tokenFile === undefined ? undefined : () => readTokenAtOnce(tokenFile),
-    clientCertificate: identity,
-    ca,
-  };
   const api = { kubeconfig, context };
   const parts = { clusterId, leaseSeconds, gateways, connection, logger, instance: () => flags.instance };
   if (mode === "plan") return printPlan(parts, flags, api, signal);
