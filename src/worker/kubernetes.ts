@@ -12,6 +12,7 @@ import { ApiServer } from "./api-server.ts";
 import type { KubeconfigOptions } from "./kubeconfig.ts";
 import {
   describeCauses,
+  instanceName,
   type ObjectSource,
   SourceError,
   type SourceListener,
@@ -19,7 +20,7 @@ import {
   type SyncLogger,
 } from "./object-source.ts";
 import { backoffPause, Failures, Wakeup } from "./pacing.ts";
-import { ResourceFeed, type SourceTimes } from "./resource-feed.ts";
+import { type FeedContext, ResourceFeed, type SourceTimes } from "./resource-feed.ts";
 
 /** The API server and the options for reading it. */
 export interface KubernetesSourceOptions extends KubeconfigOptions {
@@ -53,8 +54,8 @@ const OF_SERVER = new Set(["API_UNREACHABLE", "API_UNAUTHENTICATED"]);
 /** A cluster's objects from its API server, kept current. */
 export class KubernetesSource implements ObjectSource {
   readonly #options: KubernetesSourceOptions;
-  readonly #listener: SourceListener;
   readonly api: ApiServer;
+  readonly #context: FeedContext;
   readonly #feeds: readonly ResourceFeed[];
   readonly #absentSince = new Map<ResourceFeed, number>();
   readonly #discoverNow = new Wakeup();
@@ -64,16 +65,15 @@ export class KubernetesSource implements ObjectSource {
   #saidMisnamed = false;
 
   /** @throws {SourceError} if the kubeconfig cannot be used. */
-  constructor(options: KubernetesSourceOptions, listener: SourceListener) {
+  constructor(options: KubernetesSourceOptions) {
     this.#options = options;
-    this.#listener = listener;
     this.api = new ApiServer(new ApiConnection(options, options.logger), options.pageSize);
     this.#times = { ...TIMES, ...options.times };
     this.#discoveryFailures = new Failures(this.#times.problemAfter);
-    const context = {
+    this.#context = {
       times: this.#times,
       api: this.api,
-      listener,
+      listener: { upsert() {}, delete() {}, changed() {}, failed() {} },
       logger: options.logger,
       rediscover: () => this.#discoverNow.wake(),
     };
@@ -82,7 +82,7 @@ export class KubernetesSource implements ObjectSource {
     if (options.pods !== true) unneeded.add("Pod");
     const needed = API_RESOURCES.filter(({ kind }) => !unneeded.has(kind));
     const resources = options.nodeAddresses === true ? needed.map(withNodeAddresses) : needed;
-    this.#feeds = resources.map((resource) => new ResourceFeed(resource, context));
+    this.#feeds = resources.map((resource) => new ResourceFeed(resource, this.#context));
   }
 
   /**
@@ -99,8 +99,20 @@ export class KubernetesSource implements ObjectSource {
    * served.
    */
   versionOf(resource: string, group: string): string | undefined {
-    return this.#feeds.find((feed) => feed.resource.resource === resource && feed.resource.group === group)
-      ?.version;
+    return this.#feedOf(resource, group)?.version;
+  }
+
+  /**
+   * The name of the cluster, from the UID of the namespace kube-system (KEP-2149), or, where that is not to be
+   * seen, from that of the Service default/kubernetes.
+   */
+  get instance(): string | undefined {
+    const uidOf = (resource: string, namespace: string, name: string) =>
+      this.#feedOf(resource, "")?.find(namespace, name)?.metadata?.uid;
+    const kubeSystem = uidOf("namespaces", "", "kube-system");
+    if (typeof kubeSystem === "string") return instanceName("kube-system", kubeSystem);
+    const kubernetes = uidOf("services", "default", "kubernetes");
+    return typeof kubernetes === "string" ? instanceName("kubernetes", kubernetes) : undefined;
   }
 
   /** The oldest confirmation of all resources; resources that are not served or not allowed do not count. */
@@ -122,7 +134,8 @@ export class KubernetesSource implements ObjectSource {
     return problems;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  async run(listener: SourceListener, signal: AbortSignal): Promise<void> {
+    this.#context.listener = listener;
     const { url, context, identity } = this.api.connection;
     this.#options.logger.info({ url, context, identity }, `reading the API server ${url} as ${identity}`);
     signal.addEventListener("abort", () => this.api.connection.close(), { once: true });
@@ -149,12 +162,16 @@ export class KubernetesSource implements ObjectSource {
               );
         this.#discoveryFailures.failed(error.code, performance.now());
         this.#options.logger.warn({ code: error.code, failures }, error.message);
-        this.#listener.failed(error);
+        listener.failed(error);
         await this.#discoverNow.wait(backoffPause(failures, this.#times.backoff), signal);
       }
     }
     for (const feed of this.#feeds) feed.stop();
     this.api.close();
+  }
+
+  #feedOf(resource: string, group: string): ResourceFeed | undefined {
+    return this.#feeds.find((feed) => feed.resource.resource === resource && feed.resource.group === group);
   }
 
   #nextDiscovery(): number {

@@ -1,8 +1,11 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { identifyObject } from "../extract/objects.ts";
 import { equalJson } from "../snapshot/json-value.ts";
 import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
 import {
+  instanceName,
   type ObjectSource,
   SourceError,
   type SourceListener,
@@ -36,7 +39,6 @@ const POLL = { least: 500, most: 5000, times: 50 };
 export class ManifestSource implements ObjectSource {
   complete = false;
   readonly #options: ManifestSourceOptions;
-  readonly #listener: SourceListener;
   readonly #manifests: ManifestDirectory;
   #objects = new Map<string, KubernetesObject>();
   /** The file of each problem that was reported, by its text. */
@@ -45,10 +47,18 @@ export class ManifestSource implements ObjectSource {
   /** When each file that cannot be read became so, by `performance.now()`. */
   #broken: ReadonlyMap<string, number> = new Map();
 
-  constructor(options: ManifestSourceOptions, listener: SourceListener) {
+  constructor(options: ManifestSourceOptions) {
     this.#options = options;
-    this.#listener = listener;
     this.#manifests = new ManifestDirectory(options.directory);
+  }
+
+  /**
+   * The folder on this host. Jobs that read it once run on another host each time, and keep no lease that
+   * somebody else could take.
+   */
+  get instance(): string | undefined {
+    const { directory, watch } = this.#options;
+    return watch ? instanceName(hostname(), resolve(directory)) : undefined;
   }
 
   /** A directory is current after each read. */
@@ -66,16 +76,16 @@ export class ManifestSource implements ObjectSource {
     return [{ code: "MANIFESTS_UNREADABLE", since: this.#unreadable.since }, ...broken];
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  async run(listener: SourceListener, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && (this.#options.watch || !this.complete)) {
       const begun = performance.now();
-      await this.#read();
+      await this.#read(listener);
       const wait = POLL.times * (performance.now() - begun);
       await pause(Math.min(POLL.most, Math.max(POLL.least, wait)), signal);
     }
   }
 
-  async #read(): Promise<void> {
+  async #read(listener: SourceListener): Promise<void> {
     const { directory, logger } = this.#options;
     try {
       const { objects, problems } = await this.#manifests.read();
@@ -86,15 +96,18 @@ export class ManifestSource implements ObjectSource {
       const waits = !this.complete && broken.length > 0 && this.#options.allowBroken !== true;
       this.#report(problems, waits);
       if (waits) {
-        this.#listener.failed(new SourceError("MANIFEST_BROKEN", describeBroken(directory, broken), true));
+        listener.failed(new SourceError("MANIFEST_BROKEN", describeBroken(directory, broken), true));
         return;
       }
-      this.#update(objects.map(({ object }) => object));
+      this.#update(
+        listener,
+        objects.map(({ object }) => object),
+      );
     } catch (cause) {
       const message = `the manifest directory ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
       if (this.#unreadable?.message !== message) logger.error({ directory }, message);
       this.#unreadable = { message, since: this.#unreadable?.since ?? performance.now() };
-      this.#listener.failed(new SourceError("MANIFESTS_UNREADABLE", message, true, cause));
+      listener.failed(new SourceError("MANIFESTS_UNREADABLE", message, true, cause));
     }
   }
 
@@ -125,13 +138,13 @@ export class ManifestSource implements ObjectSource {
     );
   }
 
-  #update(objects: readonly KubernetesObject[]): void {
+  #update(listener: SourceListener, objects: readonly KubernetesObject[]): void {
     const before = this.#objects;
     this.#objects = new Map(objects.map((object) => [JSON.stringify(identifyObject(object)), object]));
     const gone = [...before].filter(([key]) => !this.#objects.has(key));
     const changed = [...this.#objects].filter(([key, object]) => !equalJson(before.get(key), object));
-    for (const [, object] of gone) this.#listener.delete(object);
-    for (const [, object] of changed) this.#listener.upsert(object);
+    for (const [, object] of gone) listener.delete(object);
+    for (const [, object] of changed) listener.upsert(object);
     const { directory, logger } = this.#options;
     if (!this.complete) logger.info({ directory, objects: objects.length }, "manifests read");
     if (!this.complete && objects.length === 0)
@@ -141,7 +154,7 @@ export class ManifestSource implements ObjectSource {
       );
     if (gone.length + changed.length === 0 && this.complete) return;
     this.complete = true;
-    this.#listener.changed();
+    listener.changed();
   }
 }
 

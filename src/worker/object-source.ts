@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { type Degradation, MOST_DEGRADATIONS, toSubject } from "../snapshot/report.ts";
 
@@ -59,8 +60,17 @@ export interface ObjectSource {
    * does.
    */
   problems(now: number): readonly SourceProblem[];
+  /**
+   * The name of what is read, the same for each worker that reads it; undefined if it has none, or none yet.
+   */
+  readonly instance: string | undefined;
   /** Reports the objects and their changes; resolves when the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
+  run(listener: SourceListener, signal: AbortSignal): Promise<void>;
+}
+
+/** A name of what a source reads. Hashed, since a gateway need not know what it is. */
+export function instanceName(...parts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 22);
 }
 
 /** Something that keeps a worker from reading a part of its cluster. */

@@ -30,9 +30,10 @@ export interface SourceTimes {
 }
 
 /** The context of a feed, from its source. */
-interface FeedContext {
+export interface FeedContext {
   readonly api: ApiServer;
-  readonly listener: SourceListener;
+  /** Of the source's `run`. */
+  listener: SourceListener;
   readonly logger: SyncLogger;
   readonly times: SourceTimes;
   /** The API server does not know the resource. */
@@ -71,6 +72,11 @@ export class ResourceFeed {
     this.resource = resource;
     this.#context = context;
     this.failures = new Failures(context.times.problemAfter);
+  }
+
+  /** An object as it was reported. @param namespace empty for objects of the cluster */
+  find(namespace: string, name: string): KubernetesObject | undefined {
+    return this.#reported.get(`${namespace}/${name}`);
   }
 
   /** Reads another version from now on. Reported objects stay until it has been listed. */

@@ -1,14 +1,8 @@
-import { createHash } from "node:crypto";
-import { hostname } from "node:os";
-import { resolve } from "node:path";
 import { SnapshotAssembler } from "../extract/extract.ts";
-import type { KubernetesObject } from "../extract/objects.ts";
 import type { NodeAddressType } from "../extract/services/local-service.ts";
 import { type Report, reportKey } from "../snapshot/report.ts";
 import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import type { GatewayOptions } from "./gateway-requests.ts";
-import { KubernetesSource } from "./kubernetes.ts";
-import { ManifestSource } from "./manifest-source.ts";
 import {
   type ObjectSource,
   SourceError,
@@ -20,24 +14,9 @@ import {
 import type { BackoffLimits } from "./pacing.ts";
 import { PushClient, type PushStatus } from "./push-client.ts";
 
-/** The source of a worker's objects. */
-export type SyncSource =
-  | {
-      readonly kind: "kubernetes";
-      readonly kubeconfig?: string | undefined;
-      readonly context?: string | undefined;
-    }
-  | {
-      readonly kind: "manifests";
-      readonly directory: string;
-      readonly watch: boolean;
-      /** Whether what can be read is pushed although the first read finds broken files. Default false. */
-      readonly allowBroken?: boolean | undefined;
-    };
-
 /** The options of a sync worker, with credentials and trust for its gateways. */
 export interface SyncWorkerOptions extends Pick<GatewayOptions, "token" | "clientCertificate" | "ca"> {
-  readonly source: SyncSource;
+  readonly source: ObjectSource;
   /** Default: from the objects, see `chooseClusterId`. */
   readonly clusterId?: string | undefined;
   /** The cluster's own zone. Default: none. */
@@ -54,14 +33,9 @@ export interface SyncWorkerOptions extends Pick<GatewayOptions, "token" | "clien
   readonly staleAfterSeconds?: number | undefined;
   /**
    * The name of what the worker reads, which another worker with this cluster id must have, too. Default:
-   * that of the cluster, or of host and folder; none for manifests with `once`.
+   * that of the source.
    */
   readonly instance?: string | undefined;
-  /**
-   * Whether ClusterProperties are read although the cluster id is given: the follower needs them. Default
-   * false.
-   */
-  readonly readsClusterProperties?: boolean;
   /** Gets every object, too: the control plane reads the cluster by the same watches. */
   readonly follower?: Pick<SourceListener, "upsert" | "delete" | "changed"> | undefined;
   readonly signal: AbortSignal;
@@ -104,10 +78,6 @@ export interface WorkerStatus {
 /** A sync worker that was put together. */
 export interface SyncWorker {
   status(): WorkerStatus;
-  /** Where the objects come from. */
-  readonly source: ObjectSource;
-  /** The name of what it reads; undefined if it has none, or none yet. */
-  instance(): string | undefined;
   /**
    * Runs until the signal aborts, or, with `once`, until every gateway acknowledged one whole state.
    * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first failure.
@@ -117,14 +87,12 @@ export interface SyncWorker {
 
 /**
  * Puts a sync worker together; nothing is read or sent yet.
- * @throws {SourceError} if the kubeconfig cannot be used.
  * @throws {TypeError} if a gateway is not an http or https URL.
  */
 export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
-  const { signal, logger, clusterId, clusterZone, nodeAddresses, once, follower } = options;
+  const { source, signal, logger, clusterId, clusterZone, nodeAddresses, once, follower } = options;
   const assembler = new SnapshotAssembler({ clusterId, clusterZone, nodeAddresses });
-  const cluster = new ClusterInstance();
-  const instance = instanceOf(options, cluster);
+  const instance = () => options.instance ?? source.instance;
   const stop = new AbortController();
   const ended = AbortSignal.any([signal, stop.signal]);
   const whole = Promise.withResolvers<ClusterSnapshot>();
@@ -159,7 +127,6 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
   };
   const listener: SourceListener = {
     upsert(object) {
-      cluster.see(object);
       assembler.upsert(object);
       follower?.upsert(object);
     },
@@ -175,7 +142,6 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
       if (error.permanent || ++failures >= FAILURES_ONCE) whole.reject(error);
     },
   };
-  const source = openSource(options, listener);
   const isCurrent = watchFreshness(source, options);
   const report = (): Report => {
     const now = performance.now();
@@ -200,7 +166,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
   const run = async () => {
     let watching: NodeJS.Timeout | undefined;
     let seen = reportKey({});
-    const running = source.run(ended);
+    const running = source.run(listener, ended);
     // The source runs until the signal aborts: there will be no whole state then.
     const stopped = new SourceError("STOPPED", "stopped before every gateway had acknowledged", false);
     running.then(() => whole.reject(stopped), whole.reject);
@@ -228,34 +194,7 @@ export function openSyncWorker(options: SyncWorkerOptions): SyncWorker {
       await Promise.all(clients.map((client) => client.close()));
     }
   };
-  return { status, source, instance, run };
-}
-
-function instanceOf(
-  { source, once, instance }: SyncWorkerOptions,
-  cluster: ClusterInstance,
-): () => string | undefined {
-  if (instance !== undefined) return () => instance;
-  if (source.kind === "kubernetes") return () => cluster.name;
-  // Jobs that push once run on another host each time, and keep no lease that somebody else could take.
-  const name = once ? undefined : folderInstance(source.directory);
-  return () => name;
-}
-
-function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {
-  const { source, logger, clusterId, clusterZone, nodeAddresses, readsClusterProperties } = options;
-  return source.kind === "manifests"
-    ? new ManifestSource({ ...source, logger }, listener)
-    : new KubernetesSource(
-        {
-          ...source,
-          clusterIdGiven: clusterId !== undefined && readsClusterProperties !== true,
-          pods: clusterZone?.pods === "verified",
-          nodeAddresses: nodeAddresses !== undefined,
-          logger,
-        },
-        listener,
-      );
+  return { status, run };
 }
 
 /** Whether leases may be renewed; logs when that changes. */
@@ -277,38 +216,4 @@ function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () =>
     said = !current;
     return current;
   };
-}
-
-/**
- * The name of a cluster: the same for every worker that reads it, wherever and whenever it runs. It comes
- * from the UID of the namespace kube-system (KEP-2149), or, where that is not to be seen, from that of the
- * Service default/kubernetes.
- */
-export class ClusterInstance {
-  #kubeSystem: string | undefined;
-  #kubernetes: string | undefined;
-
-  /** Looks at an object that the worker reads. */
-  see({ kind, metadata }: KubernetesObject): void {
-    const { name, namespace, uid } = metadata ?? {};
-    if (typeof uid !== "string") return;
-    if (kind === "Namespace" && name === "kube-system") this.#kubeSystem = uid;
-    else if (kind === "Service" && namespace === "default" && name === "kubernetes") this.#kubernetes = uid;
-  }
-
-  /** Undefined before one of the two objects was seen. */
-  get name(): string | undefined {
-    if (this.#kubeSystem !== undefined) return hashed("kube-system", this.#kubeSystem);
-    return this.#kubernetes === undefined ? undefined : hashed("kubernetes", this.#kubernetes);
-  }
-}
-
-/** The name of a folder of manifests on this host. */
-export function folderInstance(directory: string): string {
-  return hashed(hostname(), resolve(directory));
-}
-
-/** Hashed, since a gateway need not know what it is. */
-function hashed(...parts: readonly string[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 22);
 }

@@ -2,7 +2,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { KubernetesSource, type KubernetesSourceOptions } from "../../src/worker/kubernetes.ts";
-import type { SourceError } from "../../src/worker/object-source.ts";
+import type { SourceError, SourceListener } from "../../src/worker/object-source.ts";
 import { namespace, node, ofService, pod, service, serviceExport, slice } from "../extract/objects.ts";
 import { until } from "../until.ts";
 import type { ApiServerDouble } from "./api-server-double.ts";
@@ -40,37 +40,35 @@ beforeEach(async () => {
 function start(more: Partial<KubernetesSourceOptions> = {}): void {
   const clusterZone = { name: "cluster.local", pods: "verified" } as const;
   assembler = new SnapshotAssembler({ clusterId: "east", ...(more.pods === true && { clusterZone }) });
-  source = new KubernetesSource(
-    {
-      kubeconfig: world.kubeconfig,
-      clusterIdGiven: true,
-      logger: logs,
-      pageSize: 2,
-      ...more,
-      times: {
-        discovery: 50,
-        goneAfter: 60,
-        problemAfter: 50,
-        backoff: { first: 10, most: 100 },
-        slowBackoff: { first: 20, most: 100 },
-        ...more.times,
-      },
+  source = new KubernetesSource({
+    kubeconfig: world.kubeconfig,
+    clusterIdGiven: true,
+    logger: logs,
+    pageSize: 2,
+    ...more,
+    times: {
+      discovery: 50,
+      goneAfter: 60,
+      problemAfter: 50,
+      backoff: { first: 10, most: 100 },
+      slowBackoff: { first: 20, most: 100 },
+      ...more.times,
     },
-    {
-      upsert: (object) => {
-        upserted.push(object);
-        assembler.upsert(object);
-      },
-      delete: (object) => void assembler.delete(object),
-      changed: () => {
-        if (!source.complete) return;
-        const names = exports();
-        if (pushed.at(-1) !== names) pushed.push(names);
-      },
-      failed: (error) => errors.push(error),
+  });
+  const listener: SourceListener = {
+    upsert: (object) => {
+      upserted.push(object);
+      assembler.upsert(object);
     },
-  );
-  world.run((signal) => source.run(signal));
+    delete: (object) => void assembler.delete(object),
+    changed: () => {
+      if (!source.complete) return;
+      const names = exports();
+      if (pushed.at(-1) !== names) pushed.push(names);
+    },
+    failed: (error) => errors.push(error),
+  };
+  world.run((signal) => source.run(listener, signal));
 }
 
 const exports = () => Object.keys(assembler.snapshot().exports).join("").replaceAll("shop/", "");

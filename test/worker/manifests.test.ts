@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/extract.ts";
 import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import { ManifestDirectory, parseManifestFile } from "../../src/worker/manifests.ts";
+import type { SourceListener } from "../../src/worker/object-source.ts";
 import { until } from "../until.ts";
 import type { KeptLogs } from "./logs.ts";
 import { bothYaml, exportYaml, serviceYaml, WorkerWorld } from "./worker-world.ts";
@@ -244,16 +245,14 @@ describe("watching", () => {
   function start() {
     ({ logs } = world);
     assembler = new SnapshotAssembler({ clusterId: "east" });
-    source = new ManifestSource(
-      { directory: folder, watch: true, logger: logs },
-      {
-        upsert: (object) => void assembler.upsert(object),
-        delete: (object) => void assembler.delete(object),
-        changed: () => undefined,
-        failed: () => undefined,
-      },
-    );
-    world.run((signal) => source.run(signal));
+    source = new ManifestSource({ directory: folder, watch: true, logger: logs });
+    const listener = {
+      upsert: (object) => void assembler.upsert(object),
+      delete: (object) => void assembler.delete(object),
+      changed: () => undefined,
+      failed: () => undefined,
+    } satisfies SourceListener;
+    world.run((signal) => source.run(listener, signal));
   }
 
   const exports = () => Object.keys(assembler.snapshot().exports);

@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { KubernetesSource } from "../../src/worker/kubernetes.ts";
+import { ManifestSource } from "../../src/worker/manifest-source.ts";
 import { openSyncWorker, type SyncWorkerOptions } from "../../src/worker/sync.ts";
 import { folderOfTest } from "../folders.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
@@ -59,10 +61,20 @@ export class WorkerWorld {
     await this.#running;
   }
 
+  /** The objects of the API server. */
+  cluster(): KubernetesSource {
+    return new KubernetesSource({ kubeconfig: this.kubeconfig, clusterIdGiven: true, logger: this.logs });
+  }
+
+  /** The objects of the folder. */
+  manifests(more: Partial<ConstructorParameters<typeof ManifestSource>[0]> = {}): ManifestSource {
+    return new ManifestSource({ directory: this.folder, watch: true, logger: this.logs, ...more });
+  }
+
   /** A worker of cluster east that pushes the API server's objects to all gateways. */
   open(more: Partial<SyncWorkerOptions> = {}, signal = new AbortController().signal) {
     return openSyncWorker({
-      source: { kind: "kubernetes", kubeconfig: this.kubeconfig },
+      source: more.source ?? this.cluster(),
       clusterId: "east",
       gateways: this.gateways.map(({ url }) => url),
       token: "secret",

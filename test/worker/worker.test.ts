@@ -3,18 +3,14 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { Report } from "../../src/snapshot/report.ts";
 import { INSTANCE_NAME } from "../../src/snapshot/schema.ts";
-import { toDegradations } from "../../src/worker/object-source.ts";
+import { ManifestSource } from "../../src/worker/manifest-source.ts";
+import { type ObjectSource, toDegradations } from "../../src/worker/object-source.ts";
 import { Failures } from "../../src/worker/pacing.ts";
-import {
-  ClusterInstance,
-  folderInstance,
-  type SyncSource,
-  type SyncWorkerOptions,
-} from "../../src/worker/sync.ts";
+import type { SyncWorkerOptions } from "../../src/worker/sync.ts";
 import { namespace, service } from "../extract/objects.ts";
 import { until } from "../until.ts";
 import type { GatewayDouble } from "./gateway-double.ts";
-import type { KeptLogs } from "./logs.ts";
+import { KeptLogs } from "./logs.ts";
 import { bothYaml, WorkerWorld } from "./worker-world.ts";
 
 let world: WorkerWorld;
@@ -31,8 +27,7 @@ beforeEach(async () => {
 const write = (port: number) => world.write("web.yaml", bothYaml("web", port));
 
 async function work(more: Partial<SyncWorkerOptions>, signal?: AbortSignal): Promise<void> {
-  const source = { kind: "manifests", directory: world.folder, watch: true } as const;
-  return world.work({ source, backoff: { first: 5, most: 20 }, ...more }, signal);
+  return world.work({ source: world.manifests(), backoff: { first: 5, most: 20 }, ...more }, signal);
 }
 const start = (more: Partial<SyncWorkerOptions> = {}) => world.run((signal) => work(more, signal));
 
@@ -71,15 +66,10 @@ test.each<[string, RegExp, Partial<SyncWorkerOptions>]>([
   [
     "no directory",
     /cannot be read: ENOENT/,
-    { source: { kind: "manifests", directory: "/none", watch: false } },
+    { source: new ManifestSource({ directory: "/none", watch: false, logger: new KeptLogs() }) },
   ],
   ["an unreachable gateway", /cannot be reached: .*ECONNREFUSED/, { gateways: ["http://127.0.0.1:1"] }],
   ["a gateway that is not a URL", /Invalid URL/, { gateways: ["here"] }],
-  [
-    "no kubeconfig",
-    /the kubeconfig .* does not exist/,
-    { source: { kind: "kubernetes", kubeconfig: "/none" } },
-  ],
 ])("once: %s is an error with the reason", async (_, message, more) => {
   await expect(work({ once: true, ...more })).rejects.toThrow(message);
 });
@@ -91,7 +81,7 @@ test("once: a broken file is an error with its line, and nothing is pushed unles
   const message = expect.stringMatching(/broken\.yaml:2:1: .*nothing is pushed/);
   await expect(work({ once: true })).rejects.toMatchObject({ code: "MANIFEST_BROKEN", message });
   expect(gateways.flatMap(({ seen }) => seen)).toEqual([]);
-  const source = { kind: "manifests", directory: world.folder, watch: false, allowBroken: true } as const;
+  const source = world.manifests({ watch: false, allowBroken: true });
   await work({ once: true, source });
   expect(gateways.map(portAt)).toEqual([80, 80]);
 });
@@ -138,32 +128,49 @@ const kubernetes = (uid: string) => {
   return { ...rest, metadata: { ...metadata, uid } };
 };
 
-function nameOf(...objects: Parameters<ClusterInstance["see"]>[0][]): string | undefined {
-  const instance = new ClusterInstance();
-  for (const object of objects) instance.see(object);
-  return instance.name;
+/** The name of a cluster with these objects. */
+async function nameOf(objects: Readonly<Record<string, { metadata?: object }[]>>) {
+  const cluster = new WorkerWorld();
+  const api = await cluster.startApi();
+  for (const [path, all] of Object.entries(objects)) for (const one of all) api.put(path, one);
+  const source = cluster.cluster();
+  const complete = Promise.withResolvers<void>();
+  const changed = () => source.complete && complete.resolve();
+  cluster.run((signal) => source.run({ upsert() {}, delete() {}, changed, failed() {} }, signal));
+  await complete.promise;
+  return source.instance;
 }
 
-test("a cluster's name comes from the UID of kube-system, else from that of default/kubernetes; a folder has one however it is written", () => {
-  expect(nameOf(namespace("shop", { uid: "1" }), service("shop/kubernetes"))).toBeUndefined();
-  const name = nameOf(kubeSystem("1"));
+test("a cluster's name comes from the UID of kube-system, else from that of default/kubernetes; a folder has one however it is written", async () => {
+  const [namespaces, services] = ["/api/namespaces", "/api/services"];
+  const others = {
+    [namespaces]: [namespace("shop", { uid: "1" })],
+    [services]: [service("shop/kubernetes")],
+  };
+  expect(await nameOf(others)).toBeUndefined();
+  const name = await nameOf({ [namespaces]: [kubeSystem("1")] });
   expect(name).toMatch(INSTANCE_NAME);
-  expect(nameOf(kubernetes("2"), kubeSystem("1"), kubernetes("3"))).toBe(name);
-  const names = [name, nameOf(kubeSystem("2")), nameOf(kubernetes("1")), nameOf(kubernetes("2"))];
-  expect(new Set(names).size).toBe(4);
   expect(name).not.toContain("1");
-  expect(folderInstance(join(process.cwd(), "east"))).toBe(folderInstance("./east/"));
-  expect(folderInstance("east")).not.toBe(folderInstance("west"));
+  expect(await nameOf({ [namespaces]: [kubeSystem("1")], [services]: [kubernetes("2")] })).toBe(name);
+  const names = [
+    name,
+    await nameOf({ [namespaces]: [kubeSystem("2")] }),
+    await nameOf({ [services]: [kubernetes("1")] }),
+    await nameOf({ [services]: [kubernetes("2")] }),
+  ];
+  expect(new Set(names).size).toBe(4);
+  const folderName = (directory: string) => world.manifests({ directory }).instance;
+  expect(folderName(join(process.cwd(), "east"))).toBe(folderName("./east/"));
+  expect(folderName("east")).not.toBe(folderName("west"));
 });
 
 test("a worker names what it reads with each request", async () => {
   const api = await world.startApi();
   api.put("/api/namespaces", kubeSystem("1"));
   const [gateway] = gateways as [GatewayDouble];
-  const { folder, kubeconfig } = world;
 
   /** The instances of all requests of a worker from its start to its stop, without repetitions. */
-  async function sentBy(source: SyncSource, more: Partial<SyncWorkerOptions> = {}): Promise<unknown[]> {
+  async function sentBy(source: ObjectSource, more: Partial<SyncWorkerOptions> = {}): Promise<unknown[]> {
     gateway.seen.length = 0;
     const options = { source, leaseSeconds: 0.03, ...more };
     if (more.once === true) await world.work(options);
@@ -176,15 +183,14 @@ test("a worker names what it reads with each request", async () => {
     return [...new Set(instances)];
   }
 
-  const cluster = { kind: "kubernetes", kubeconfig } as const;
-  const manifests = { kind: "manifests", directory: folder, watch: true } as const;
-  expect(await sentBy(cluster)).toEqual([nameOf(kubeSystem("1"))]);
+  const name = await nameOf({ "/api/namespaces": [kubeSystem("1")] });
+  expect(await sentBy(world.cluster())).toEqual([name]);
   expect(gateway.verbs).toEqual(expect.arrayContaining(["PUT snapshot", "POST lease"]));
-  expect(await sentBy(cluster, { once: true })).toEqual([nameOf(kubeSystem("1"))]);
-  expect(await sentBy(manifests)).toEqual([folderInstance(folder)]);
-  expect(await sentBy(manifests, { instance: "own" })).toEqual(["own"]);
+  expect(await sentBy(world.cluster(), { once: true })).toEqual([name]);
+  expect(await sentBy(world.manifests())).toEqual([world.manifests().instance]);
+  expect(await sentBy(world.manifests(), { instance: "own" })).toEqual(["own"]);
   // Jobs that push a folder once run anywhere.
-  expect(await sentBy({ ...manifests, watch: false }, { once: true })).toEqual([null]);
+  expect(await sentBy(world.manifests({ watch: false }), { once: true })).toEqual([null]);
 });
 
 test("a report of problems has each code once, with its first begin, one subject and how many there are, and is valid for a gateway", () => {

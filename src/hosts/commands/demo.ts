@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
 import { UsageError } from "../../config/values.ts";
 import { hostOf } from "../../dns/address.ts";
+import { ManifestSource } from "../../worker/manifest-source.ts";
 import { openSyncWorker } from "../../worker/sync.ts";
 import { readServeConfig } from "../node/config.ts";
 import { prepareStateFolder, StateFolderInUse } from "../node/database.ts";
@@ -58,18 +59,19 @@ export async function demo(
   try {
     const ca = await readFile(gateway.certificateFile!, "utf8");
     const running = Promise.all(
-      CLUSTERS.map((clusterId) =>
-        openSyncWorker({
-          source: { kind: "manifests", directory: examplesOf(clusterId), watch: true },
+      CLUSTERS.map((clusterId) => {
+        const cluster = logger.child({ cluster: clusterId });
+        return openSyncWorker({
+          source: new ManifestSource({ directory: examplesOf(clusterId), watch: true, logger: cluster }),
           clusterId,
           gateways: [gateway.url],
           token: tokens.get(clusterId)!,
           ca,
           once: false,
           signal: workers.signal,
-          logger: logger.child({ cluster: clusterId }),
-        }).run(),
-      ),
+          logger: cluster,
+        }).run();
+      }),
     );
     running.catch(stop);
     const pushed = await untilPushed(gateway, workers.signal);

@@ -1,7 +1,10 @@
 import { parseListenAddress, UsageError } from "../../config/values.ts";
 import type { NodeAddressType } from "../../extract/services/local-service.ts";
 import { INSTANCE_NAME } from "../../snapshot/schema.ts";
-import { DEFAULT_LEASE_SECONDS, openSyncWorker, type SyncWorker } from "../../worker/sync.ts";
+import type { Controller } from "../../worker/control/controller.ts";
+import { KubernetesSource } from "../../worker/kubernetes.ts";
+import { ManifestSource } from "../../worker/manifest-source.ts";
+import { DEFAULT_LEASE_SECONDS, openSyncWorker } from "../../worker/sync.ts";
 import type { Logger } from "../node/process.ts";
 import { type ControlFlags, openControl, printPlan, readControlMode } from "../node/worker/control.ts";
 import { startWorkerServer } from "../node/worker/worker-server.ts";
@@ -68,23 +71,28 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
       "the gateways need a credential of this cluster: give --token-file or --client-cert-file",
     );
   const leaseSeconds = lease ?? DEFAULT_LEASE_SECONDS;
-  const api = { kubeconfig, context };
-  const parts = { clusterId, leaseSeconds, gateways, connection, logger, instance: () => flags.instance };
-  if (mode === "plan") return printPlan(parts, flags, api, signal);
-  const control =
-    mode === "run"
-      ? openControl({ ...parts, instance: () => worker.instance(), source: () => worker.source }, flags)
-      : undefined;
-  const worker: SyncWorker = openSyncWorker({
-    source:
-      manifests === undefined
-        ? { kind: "kubernetes", ...api }
-        : {
-            kind: "manifests",
-            directory: manifests,
-            watch: flags.once !== true,
-            allowBroken: flags.allowBroken,
-          },
+  const once = flags.once === true;
+  const source =
+    manifests === undefined
+      ? new KubernetesSource({
+          kubeconfig,
+          context,
+          // The control plane writes the ClusterProperties.
+          clusterIdGiven: clusterId !== undefined && flags.clusterset === undefined,
+          pods: clusterZone?.pods === "verified",
+          nodeAddresses: nodeAddresses !== undefined,
+          logger,
+        })
+      : new ManifestSource({ directory: manifests, watch: !once, allowBroken: flags.allowBroken, logger });
+  let control: Controller | undefined;
+  if (mode !== undefined && source instanceof KubernetesSource) {
+    const instance = () => flags.instance ?? source.instance;
+    const parts = { clusterId, leaseSeconds, gateways, connection, source, instance, logger };
+    if (mode === "plan") return printPlan(parts, flags, signal);
+    control = openControl(parts, flags);
+  }
+  const worker = openSyncWorker({
+    source,
     clusterId,
     instance: flags.instance,
     clusterZone,
@@ -92,10 +100,9 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     gateways,
     ...connection,
     follower: control,
-    readsClusterProperties: flags.clusterset !== undefined,
     leaseSeconds,
     staleAfterSeconds: staleAfter,
-    once: flags.once === true,
+    once,
     signal,
     logger,
   });

@@ -22,10 +22,10 @@ const PATCHES = {
 export class ApiWriter {
   /** Writes so far by verb and kind, such as `apply EndpointSlice`. */
   readonly counts = new Map<string, number>();
-  readonly #api: () => ApiServer;
+  readonly #api: ApiServer;
   readonly #budget: Budget;
 
-  constructor(api: () => ApiServer, limits: BudgetLimits = WRITE_LIMITS) {
+  constructor(api: ApiServer, limits: BudgetLimits = WRITE_LIMITS) {
     this.#api = api;
     this.#budget = new Budget(limits);
   }
@@ -121,7 +121,7 @@ export class ApiWriter {
       if (!UNPACED.has(kind)) await this.#takeTurn(signal);
       if (counted !== undefined) this.counts.set(counted, (this.counts.get(counted) ?? 0) + 1);
     };
-    return this.#api().json(path, signal, { ...sent, isUrgent: kind === LEASE, turn });
+    return this.#api.json(path, signal, { ...sent, isUrgent: kind === LEASE, turn });
   }
 
   /** Waits for the budget, in the order of the calls. */

@@ -1,13 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject } from "../../extract/objects.ts";
-import { ApiError, type ApiServer } from "../api-server.ts";
+import { ApiError } from "../api-server.ts";
 import type { GatewayRequests } from "../gateway-requests.ts";
+import type { KubernetesSource } from "../kubernetes.ts";
 import { describeCauses, type SyncLogger } from "../object-source.ts";
 import { type BackoffLimits, backoffPause, pause } from "../pacing.ts";
 import type { ControlStatus } from "../sync.ts";
 import { ApiWriter, pluralOf } from "./api-writer.ts";
 import { ClusterObjects } from "./cluster-objects.ts";
-import { applyCrd, logServed, PROPERTIES_KEY, reconcileProperties, type ServedVersions } from "./crds.ts";
+import {
+  applyCrd,
+  logServed,
+  PROPERTIES_KEY,
+  reconcileProperties,
+  type ServedVersions,
+  servedBy,
+} from "./crds.ts";
 import { DesiredState, followDesiredState } from "./desired.ts";
 import { EventRecorder } from "./events.ts";
 import { Leader } from "./leader.ts";
@@ -18,7 +26,8 @@ import { type Condition, isGood, reconcileService } from "./reconcile.ts";
 /** What the control plane of one cluster needs. */
 interface ControllerOptions {
   readonly clusterId: string;
-  readonly api: () => ApiServer;
+  /** The API server, and what is known of it. */
+  readonly source: KubernetesSource;
   readonly gateways: readonly GatewayRequests[];
   /** Seconds: how long a cluster that no gateway has named counts as live after a start. */
   readonly leaseSeconds: number;
@@ -27,10 +36,6 @@ interface ControllerOptions {
   readonly identity: string;
   /** The name of the clusterset, if the ClusterProperties are to be written. */
   readonly clusterset: string | undefined;
-  /** In which versions the API server serves what is written. */
-  readonly served: () => ServedVersions;
-  /** Whether every resource was listed once. */
-  readonly isComplete: () => boolean;
   readonly logger: SyncLogger;
 }
 
@@ -56,7 +61,7 @@ export class Controller {
   constructor(options: ControllerOptions) {
     this.#options = options;
     this.#state = this.#unknown();
-    this.#writer = new ApiWriter(options.api);
+    this.#writer = new ApiWriter(options.source.api);
     this.#events = new EventRecorder(this.#writer, options.identity, options.logger);
     this.objects = new ClusterObjects((key) => this.#touch(key));
     this.#pruned = new PrunedFields((object, path) => this.#reportPruned(object, path));
@@ -83,11 +88,12 @@ export class Controller {
 
   /** The source has reported objects, or became complete. */
   changed(): void {
-    if (!this.#options.isComplete()) return;
-    const served = this.#options.served();
+    const { source, clusterset, logger } = this.#options;
+    if (!source.complete) return;
+    const served = servedBy(source, clusterset);
     if (!isDeepStrictEqual(served, this.#served)) {
       this.#served = served;
-      logServed(served, this.#options.logger);
+      logServed(served, logger);
       for (const key of this.#allKeys()) this.#queue?.add(key);
     }
     if (this.#state.isUsable) this.#queue?.open();
@@ -101,7 +107,7 @@ export class Controller {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { clusterId, leaseSeconds, gateways, logger } = this.#options;
+    const { clusterId, source, leaseSeconds, gateways, logger } = this.#options;
     const queue = new WorkQueue(
       (key) => this.#reconcile(key, signal),
       (key, error, failures, isNews) => {
@@ -120,7 +126,7 @@ export class Controller {
     this.#state = state;
     const expiries = this.#watchExpiries(state, signal, () => touched("all"));
     // The objects of the cluster name it, so that the desired state of another one is rejected.
-    while (!this.#options.isComplete() && (await pause(LOOK_AGAIN, signal)));
+    while (!source.complete && (await pause(LOOK_AGAIN, signal)));
     await followDesiredState({ clusterId, leaseSeconds, gateways, state, touched, logger }, signal);
     queue.close();
     this.#queue = undefined;
@@ -154,8 +160,8 @@ export class Controller {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const { clusterId, clusterset } = this.#options;
-    const { serviceimports: version, clusterproperties } = this.#options.served();
+    const { clusterId, source, clusterset } = this.#options;
+    const { serviceimports: version, clusterproperties } = servedBy(source, clusterset);
     const context = {
       clusterId,
       state: this.#state,

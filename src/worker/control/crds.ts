@@ -1,4 +1,5 @@
 import { ABOUT_GROUP, CLUSTER_ID_PROPERTY } from "../../extract/objects.ts";
+import type { KubernetesSource } from "../kubernetes.ts";
 import type { SyncLogger } from "../object-source.ts";
 import { isManaged, MULTICLUSTER_GROUP, mark } from "./objects.ts";
 import type { ReconcileContext } from "./reconcile.ts";
@@ -29,6 +30,15 @@ const GROUPS: Readonly<Record<keyof ServedVersions, readonly [group: string, crd
 export function applyCrd(resource: keyof ServedVersions): string {
   const [group, crds] = GROUPS[resource];
   return `kubectl apply --server-side --filename ${crds}/${group}_${resource}.yaml`;
+}
+
+/** @param clusterset the name of the clusterset, if the ClusterProperties are to be written */
+export function servedBy(source: KubernetesSource, clusterset: string | undefined): ServedVersions {
+  return {
+    serviceimports: source.versionOf("serviceimports", MULTICLUSTER_GROUP),
+    serviceexports: source.versionOf("serviceexports", MULTICLUSTER_GROUP),
+    ...(clusterset && { clusterproperties: source.versionOf("clusterproperties", ABOUT_GROUP) }),
+  };
 }
 
 /** What is missing, and what to apply; undefined if the API server serves everything. */

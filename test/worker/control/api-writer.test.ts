@@ -39,7 +39,7 @@ beforeEach(async () => {
   await server.start();
   const connection = { url: server.url, open: async () => ({ dispatcher: new Agent(), rejected: () => {} }) };
   api = new ApiServer(connection as unknown as ApiConnection);
-  writer = new ApiWriter(() => api, LIMITS);
+  writer = new ApiWriter(api, LIMITS);
 });
 
 afterEach(async () => {

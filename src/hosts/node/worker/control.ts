@@ -2,18 +2,16 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { UsageError } from "../../../config/values.ts";
-import { ABOUT_GROUP } from "../../../extract/objects.ts";
 import { ClusterObjects } from "../../../worker/control/cluster-objects.ts";
 import { Controller } from "../../../worker/control/controller.ts";
-import { describeMissing, type ServedVersions } from "../../../worker/control/crds.ts";
+import { describeMissing, servedBy } from "../../../worker/control/crds.ts";
 import type { ManagedObject } from "../../../worker/control/objects.ts";
-import { MULTICLUSTER_GROUP } from "../../../worker/control/objects.ts";
 import { listedKey, planChanges } from "../../../worker/control/plan.ts";
-import { type GatewayOptions, GatewayRequests } from "../../../worker/gateway-requests.ts";
-import type { KubeconfigOptions } from "../../../worker/kubeconfig.ts";
-import { KubernetesSource } from "../../../worker/kubernetes.ts";
-import { type ObjectSource, SourceError } from "../../../worker/object-source.ts";
-import { ClusterInstance, FAILURES_ONCE } from "../../../worker/sync.ts";
+import type { GatewayAccess } from "../../../worker/gateway-client.ts";
+import { GatewayRequests } from "../../../worker/gateway-requests.ts";
+import type { KubernetesSource } from "../../../worker/kubernetes.ts";
+import { SourceError, type SourceListener } from "../../../worker/object-source.ts";
+import { FAILURES_ONCE } from "../../../worker/sync.ts";
 import type { Logger } from "../process.ts";
 
 /** Flags of `sync` for the control plane. */
@@ -30,7 +28,8 @@ export interface ControlParts {
   readonly clusterId: string | undefined;
   readonly leaseSeconds: number;
   readonly gateways: readonly string[];
-  readonly connection: Omit<GatewayOptions, "gateway" | "instance">;
+  readonly connection: GatewayAccess;
+  readonly source: KubernetesSource;
   /** The name of what the worker reads. */
   readonly instance: () => string | undefined;
   readonly logger: Logger;
@@ -65,20 +64,15 @@ export function readControlMode(
 }
 
 /** The control plane of the cluster that a worker reads. */
-export function openControl(
-  parts: ControlParts & { readonly source: () => ObjectSource },
-  { controlNamespace, clusterset }: ControlFlags,
-): Controller {
+export function openControl(parts: ControlParts, { controlNamespace, clusterset }: ControlFlags): Controller {
   return new Controller({
     clusterId: parts.clusterId!,
-    api: () => kubernetes(parts.source()).api,
+    source: parts.source,
     gateways: openGateways(parts),
     leaseSeconds: parts.leaseSeconds,
     namespace: controlNamespace ?? podNamespace() ?? "clusterset-doh",
     identity: `${hostname()}-${randomUUID().slice(0, 8)}`,
     clusterset,
-    served: () => servedBy(kubernetes(parts.source()), clusterset),
-    isComplete: () => parts.source().complete,
     logger: parts.logger,
   });
 }
@@ -91,35 +85,28 @@ export function openControl(
 export async function printPlan(
   parts: ControlParts,
   { clusterset }: ControlFlags,
-  api: KubeconfigOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clusterId, logger } = parts;
+  const { clusterId, source, logger } = parts;
   const stop = new AbortController();
   const ended = AbortSignal.any([signal, stop.signal]);
   const objects = new ClusterObjects(() => undefined);
   const listed = new Map<string, ManagedObject>();
   const { promise: complete, resolve, reject } = Promise.withResolvers<void>();
   let failures = 0;
-  const cluster = new ClusterInstance();
-  const instance = () => parts.instance() ?? cluster.name;
-  const source = new KubernetesSource(
-    { ...api, clusterIdGiven: clusterset === undefined, logger },
-    {
-      upsert: (object) => {
-        cluster.see(object);
-        objects.upsert(object);
-        if (object.kind !== "Namespace") listed.set(listedKey(object as never), object as never);
-      },
-      delete: (object) => objects.delete(object),
-      changed: () => source.complete && resolve(),
-      failed: (error) => (error.permanent || ++failures >= FAILURES_ONCE) && reject(error),
-    },
-  );
   const stopped = () => reject(new SourceError("STOPPED", "stopped before the cluster was read", false));
   ended.addEventListener("abort", stopped, { once: true });
-  const reading = source.run(ended);
-  const gateways = openGateways({ ...parts, instance });
+  const listener: SourceListener = {
+    upsert: (object) => {
+      objects.upsert(object);
+      if (object.kind !== "Namespace") listed.set(listedKey(object as never), object as never);
+    },
+    delete: (object) => objects.delete(object),
+    changed: () => source.complete && resolve(),
+    failed: (error) => (error.permanent || ++failures >= FAILURES_ONCE) && reject(error),
+  };
+  const reading = source.run(listener, ended);
+  const gateways = openGateways(parts);
   try {
     await complete;
     const served = servedBy(source, clusterset);
@@ -149,21 +136,8 @@ export async function printPlan(
   }
 }
 
-function servedBy(source: KubernetesSource, clusterset: string | undefined): ServedVersions {
-  return {
-    serviceimports: source.versionOf("serviceimports", MULTICLUSTER_GROUP),
-    serviceexports: source.versionOf("serviceexports", MULTICLUSTER_GROUP),
-    ...(clusterset && { clusterproperties: source.versionOf("clusterproperties", ABOUT_GROUP) }),
-  };
-}
-
 function openGateways({ gateways, connection, instance }: ControlParts): GatewayRequests[] {
   return gateways.map((gateway) => new GatewayRequests({ ...connection, gateway, instance }));
-}
-
-function kubernetes(source: ObjectSource): KubernetesSource {
-  if (source instanceof KubernetesSource) return source;
-  throw new TypeError("the control plane needs an API server");
 }
 
 /** The namespace of the pod; undefined outside Kubernetes. */
