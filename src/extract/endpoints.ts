@@ -2,7 +2,6 @@ import type { Endpoint, EndpointGroups, EndpointPort, ServicePort } from "../sna
 import {
   compareText,
   keepFirst,
-  omitUndefined,
   quote,
   readBoundedText,
   readList,
@@ -85,7 +84,7 @@ function addEndpoint(
     const key = hostname === undefined ? address : `${address}#${hostname}`;
     const before = members.get(key);
     const merged = before === undefined ? conditions : uniteConditions(before, conditions);
-    members.set(key, omitUndefined({ address, hostname, ...merged, zone: before?.zone ?? zone }));
+    members.set(key, { address, hostname, ...merged, zone: before?.zone ?? zone });
   }
 }
 
@@ -94,11 +93,11 @@ type Conditions = Pick<Endpoint, "ready" | "serving" | "terminating">;
 
 function uniteConditions(before: Conditions, after: Conditions): Conditions {
   const inBoth = (name: keyof Conditions) => (before[name] === after[name] ? before[name] : undefined);
-  return omitUndefined({
+  return {
     ready: inBoth("ready"),
     serving: inBoth("serving"),
     terminating: inBoth("terminating"),
-  });
+  };
 }
 
 // discovery.k8s.io/v1: an absent condition is unknown; consumers read it as ready, serving, not terminating.
@@ -146,10 +145,10 @@ export function readServicePorts(report: Report, value: unknown): ServicePort[] 
     if (port === undefined) return [];
     const { appProtocol } = element as { readonly appProtocol?: unknown };
     return [
-      omitUndefined({
+      {
         ...port,
         appProtocol: readBoundedText(report, `${field}.appProtocol`, appProtocol, 317),
-      }),
+      },
     ];
   });
   return keepFirst(report, "spec.ports", ports, MOST_PORTS);

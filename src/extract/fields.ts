@@ -82,22 +82,6 @@ export function keepFirst<Element>(
   return elements.slice(0, most);
 }
 
-type Optional<Members> = {
-  [Name in keyof Members as undefined extends Members[Name] ? never : Name]: Members[Name];
-} & {
-  [Name in keyof Members as undefined extends Members[Name] ? Name : never]?: Exclude<
-    Members[Name],
-    undefined
-  >;
-};
-
-/** An object without its undefined members. */
-export function omitUndefined<Members extends object>(members: Members): Optional<Members> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as Optional<Members>;
-}
-
 /** Orders text by UTF-16 code unit, so that a snapshot does not depend on the locale. */
 export function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;

@@ -1,14 +1,6 @@
 import { editDistance } from "../dns/edit-distance.ts";
 import { isClusterId } from "../snapshot/schema.ts";
-import {
-  compareText,
-  omitUndefined,
-  quote,
-  readBoundedText,
-  readLabel,
-  readMapping,
-  readText,
-} from "./fields.ts";
+import { compareText, quote, readBoundedText, readLabel, readMapping, readText } from "./fields.ts";
 import type { Report } from "./findings.ts";
 
 /**
@@ -395,7 +387,7 @@ export function summarizeTopology(
 
 /** The global properties except the ports, as in the object (KEP-1645, Global Properties). */
 export function readGlobalProperties(report: Report, spec: ServiceProperties | undefined) {
-  return omitUndefined({
+  return {
     sessionAffinity: readBoundedText(report, "spec.sessionAffinity", spec?.sessionAffinity, 63),
     sessionAffinityTimeoutSeconds: readSeconds(
       report,
@@ -409,7 +401,7 @@ export function readGlobalProperties(report: Report, spec: ServiceProperties | u
       63,
     ),
     trafficDistribution: readBoundedText(report, "spec.trafficDistribution", spec?.trafficDistribution, 317),
-  });
+  };
 }
 
 function readSeconds(report: Report, field: string, value: unknown): number | undefined {

@@ -101,7 +101,7 @@ describe("names of several labels (Multi-label subdomain support, Proposed solut
       const { services, findings } = extract([alias({ name })]);
       expect(Object.keys(findings), String(name)).toEqual(["Service/shop/partner/InvalidSpecName"]);
       expect(services["shop/partner"]).toMatchObject({ externalName: "api.partner.example" });
-      expect(services["shop/partner"]).not.toHaveProperty("ownedName");
+      expect(services["shop/partner"]?.ownedName).toBeUndefined();
     }
   });
 });

@@ -9,7 +9,6 @@ import { readServicePorts } from "../endpoints.ts";
 import {
   compareText,
   keepFirst,
-  omitUndefined,
   quote,
   readBoundedText,
   readMapping,
@@ -57,7 +56,7 @@ export function exportService(
   const aboutService = findings.about({ kind: "Service", namespace, name });
   const spec = service.spec;
   const headless = isHeadless(spec);
-  return omitUndefined({
+  return {
     exportedAt: dates.reduce((oldest, date) => (Date.parse(date) < Date.parse(oldest) ? date : oldest)),
     serviceType,
     headless,
@@ -73,7 +72,7 @@ export function exportService(
     externalIPs: nonEmpty(readTexts(aboutService, "spec.externalIPs", spec?.externalIPs, 64, 100)),
     nodes: headless ? undefined : nodes(),
     endpoints: endpoints(),
-  });
+  };
 }
 
 /**
@@ -115,15 +114,15 @@ function readIpFamilies(report: Report, value: unknown): ("IPv4" | "IPv6")[] {
   return [...new Set(families)];
 }
 
-function readIngress(report: Report, value: unknown): { ip?: string; hostname?: string }[] {
+function readIngress(report: Report, value: unknown): NonNullable<ExportedService["loadBalancer"]> {
   const field = "status.loadBalancer.ingress";
   const ingress = readReportedList(report, field, value).flatMap((element, index) => {
     const { ip, hostname } = readMapping(element);
-    const read = omitUndefined({
+    const read = {
       ip: readBoundedText(report, `${field}[${index}].ip`, ip, 64),
       hostname: readBoundedText(report, `${field}[${index}].hostname`, hostname, 253),
-    });
-    return Object.keys(read).length === 0 ? [] : [read];
+    };
+    return read.ip === undefined && read.hostname === undefined ? [] : [read];
   });
   return keepFirst(report, field, ingress, 100);
 }

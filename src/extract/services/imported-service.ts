@@ -1,6 +1,6 @@
 import type { EndpointGroups, ImportedService } from "../../snapshot/schema.ts";
 import { mergeSlices, type NamedSlice, readServicePorts } from "../endpoints.ts";
-import { compareText, omitUndefined, readBoundedText, readLabel, readTexts } from "../fields.ts";
+import { compareText, readBoundedText, readLabel, readTexts } from "../fields.ts";
 import type { FindingCollector } from "../findings.ts";
 import type { ServiceImport } from "../objects.ts";
 import { isOwnObject, readGlobalProperties, SOURCE_CLUSTER_LABEL } from "../objects.ts";
@@ -42,13 +42,13 @@ export function importService(
   const ips = readTexts(report, "spec.ips", spec?.ips, 64, 16);
   if (isOwnObject(declared))
     return ips.length === 0 ? undefined : { managed: true, ips, ports: [], endpoints: {} };
-  return omitUndefined({
+  return {
     type: readBoundedText(report, "spec.type", spec?.type, 63),
     ips,
     ports: readServicePorts(report, spec?.ports),
     ...readGlobalProperties(report, spec),
     endpoints: mergeBySource(slices, findings),
-  });
+  };
 }
 
 function mergeBySource(

@@ -2,7 +2,6 @@ import { type EndpointGroups, type ExportedService, LocalService, UNDATED } from
 import { type NamedSlice, readEndpointPorts, readServicePorts } from "../endpoints.ts";
 import {
   compareText,
-  omitUndefined,
   quote,
   readBoundedText,
   readLabel,
@@ -38,7 +37,7 @@ export function describeLocalService(
   if (serviceType === undefined) return undefined;
   const isAlias = serviceType === "ExternalName";
   const headless = !isAlias && isHeadless(spec);
-  return omitUndefined({
+  return {
     createdAt: readCreation(report, metadata?.creationTimestamp),
     serviceType,
     headless,
@@ -49,7 +48,7 @@ export function describeLocalService(
     ownedName: readOwnedName(report, service, isAlias),
     // Endpoints of other Services have no names; pushing them would cost a delta for every changed pod.
     endpoints: headless ? endpoints() : {},
-  });
+  };
 }
 
 function readServiceType(report: Report, type: unknown): LocalService["serviceType"] | undefined {
