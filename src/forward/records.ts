@@ -8,7 +8,6 @@ import {
   readFoldedName,
   readName,
   readRecord,
-  readWord,
 } from "../dns/name.ts";
 import { beginAnswer, MAX_MESSAGE_BYTES, type MessageWriter } from "../resolve/message-writer.ts";
 import { OPT_BYTES, type UpstreamAnswer } from "./upstream.ts";
@@ -192,33 +191,4 @@ export function rebuild(
   [writer.answers, writer.authorities] = [answers, authorities];
   const bytes = writer.finish(given.rcode, given.authoritative);
   return { ...given, bytes, recordsEnd: bytes.length, answers, authorities, additionals: 0 };
-}
-
-/**
- * An answer whose records come in the order in which a stub resolver reads them: each CNAME before what it
- * leads to (RFC 1034 section 4.3.1), a DNAME before the CNAME that was made of it (RFC 6672 section 3.1).
- * glibc finds no address that comes before its CNAME. The same answer if it is so already.
- */
-export function inChainOrder(given: UpstreamAnswer): UpstreamAnswer {
-  const question = readWireName(given.bytes, HEADER_BYTES);
-  if (question === undefined || given.answers < 2) return given;
-  const entries = readEntries(given, question.end + 4);
-  const answers = entries.slice(0, given.answers);
-  const chain = [question.key];
-  for (const [, target] of followCnames(given.bytes, answers, question)) chain.push(target.key);
-  if (chain.length === 1) return given;
-  const rank = ({ owner, place }: Entry) => {
-    const type = place.type === RecordType.RRSIG ? readWord(given.bytes, place.dataStart) : place.type;
-    const isDname = type === RecordType.DNAME;
-    const at = isDname ? chain.findIndex((name) => isWithin(name, owner.key)) : chain.indexOf(owner.key);
-    return at < 0 ? Number.POSITIVE_INFINITY : 2 * at + (isDname ? 0 : 1);
-  };
-  const ranks = new Map(answers.map((entry) => [entry, rank(entry)]));
-  const sorted = answers.toSorted((one, other) => {
-    const [here, there] = [ranks.get(one)!, ranks.get(other)!];
-    return here === there ? 0 : here - there;
-  });
-  if (sorted.every((entry, index) => entry === answers[index])) return given;
-  const all = [...sorted, ...entries.slice(given.answers)];
-  return rebuild(given, question, all) ?? given;
 }

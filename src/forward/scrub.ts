@@ -55,10 +55,6 @@ export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed 
   const reasons = judgeRecords(chain);
   const dropped = new Tally<DropReason>();
   for (const reason of reasons) if (reason !== undefined) dropped.hit(reason);
-  if (dropped.size === 0) {
-    const recordsEnd = entries.at(-1)?.place.end ?? questionEnd;
-    return { answer: { ...given, recordsEnd, additionals: 0 }, dropped };
-  }
   const isRefused = entries.some(
     ({ section }, index) => section === 0 && reasons[index] !== undefined && reasons[index] !== "unrelated",
   );
@@ -67,12 +63,34 @@ export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed 
     !entries.some((entry, index) => reasons[index] === undefined && answersQuestion(entry, chain))
   )
     return blocked(given, questionEnd, dropped);
-  const answer = rebuild(
-    given,
-    name,
+  const kept = inChainOrder(
+    chain,
     entries.filter((_, index) => reasons[index] === undefined),
   );
+  const recordsEnd = entries.at(-1)?.place.end ?? questionEnd;
+  const asGiven = dropped.size === 0 ? { ...given, recordsEnd, additionals: 0 } : undefined;
+  const isInOrder = asGiven !== undefined && kept.every((entry, index) => entry === entries[index]);
+  const answer = isInOrder ? asGiven : (rebuild(given, name, kept) ?? asGiven);
   return answer && { answer, dropped };
+}
+
+/**
+ * Records in the order in which a stub resolver reads them: each CNAME before what it leads to (RFC 1034
+ * section 4.3.1), a DNAME before the CNAME that was made of it (RFC 6672 section 3.1). glibc finds no address
+ * that comes before its CNAME.
+ */
+function inChainOrder({ bytes, names }: Chain, kept: readonly Entry[]): Entry[] {
+  const chain = [...names];
+  const rank = ({ section, owner, place }: Entry) => {
+    if (section === 1) return Number.POSITIVE_INFINITY;
+    const type = place.type === RecordType.RRSIG ? readWord(bytes, place.dataStart) : place.type;
+    return type === RecordType.DNAME
+      ? 2 * chain.findIndex((name) => isWithin(name, owner.key))
+      : 2 * chain.indexOf(owner.key) + 1;
+  };
+  const ranked = kept.map((entry) => ({ entry, rank: rank(entry) }));
+  // Infinity minus Infinity is NaN.
+  return ranked.sort((one, other) => one.rank - other.rank || 0).map(({ entry }) => entry);
 }
 
 function answersQuestion({ section, owner, place }: Entry, { last, question }: Chain): boolean {

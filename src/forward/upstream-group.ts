@@ -1,7 +1,6 @@
 import { ResponseCode } from "../dns/name.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/message-writer.ts";
 import type { ForwardCounters } from "./counters.ts";
-import { inChainOrder } from "./records.ts";
 import type { Upstream } from "./upstream.ts";
 import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream.ts";
 
@@ -182,7 +181,7 @@ export class UpstreamGroup {
         throw new Error("its answer is malformed, or not for this query (ID, question)");
       this.#health.answered(upstream);
       ended();
-      return inChainOrder(answer);
+      return answer;
     } catch (thrown) {
       // A name server that had less than its full time has not failed.
       if (attempt.isLate) return undefined;

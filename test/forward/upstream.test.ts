@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readName, readRecord } from "../../src/dns/name.ts";
-import { inChainOrder } from "../../src/forward/records.ts";
+import { scrubAnswer } from "../../src/forward/scrub.ts";
 import { readForwardable } from "../../src/forward/stub-zones.ts";
 import {
   cacheKey,
@@ -141,6 +141,8 @@ it("records after an OPT record are removed: they cannot be moved (RFC 1035 sect
 const name = "www.example.com";
 const asked = queryFor(name, { id: 0 });
 
+const NO_RULES = { isOurs: () => false, isPrivate: () => false, isTrusted: () => false };
+
 describe("records of an answer", () => {
   const cname = (from: string, to: string) => ({ type: "CNAME" as const, name: from, ttl: 60, data: to });
   const address = (from: string, data: string) => ({ type: "A" as const, name: from, ttl: 60, data });
@@ -150,26 +152,23 @@ describe("records of an answer", () => {
     address("b.example.org", "192.0.2.1"),
     address("b.example.org", "192.0.2.2"),
   ];
-  const other = address("other.example", "192.0.2.9");
   const dname = { type: "DNAME" as const, name: "example.com", ttl: 60, data: "example.net" };
   const signature = rrsigRecord("example.com", "DNAME");
-  const soa = soaRecord(60, 9, "example.org");
+  const soa = soaRecord(60, 9, "com");
 
   it.each([
     ["addresses before the CNAMEs", [one, two, second, first], [first, second, one, two]],
     ["the chain between the addresses", [two, first, one, second], [first, second, two, one]],
-    ["records of other names first", [other, second, one, first], [first, second, one, other]],
-    ["the right order", [first, second, two, one], [first, second, two, one]],
-    ["a loop", [cname("a.example.net", name), first], [first, cname("a.example.net", name)]],
-    ["addresses alone", [two, one], [two, one]],
+    ["the right order", [first, second, two, one]],
+    ["addresses alone", [address(name, "192.0.2.2"), address(name, "192.0.2.1")]],
     [
       "a DNAME and its signature behind the CNAME that was made of it",
       [cname(name, "www.example.net"), address("www.example.net", "192.0.2.3"), dname, signature],
       [dname, signature, cname(name, "www.example.net"), address("www.example.net", "192.0.2.3")],
     ],
-  ])("with %s come chain first, in order (RFC 1034 section 4.3.1)", (_, answers, expected) => {
+  ])("with %s come chain first, in order (RFC 1034 section 4.3.1)", (_, answers, expected = answers) => {
     const given = readUpstreamAnswer(asked, answerTo(asked, { answers, authorities: [soa] }))!;
-    const { answers: found, authorities } = decoded(inChainOrder(given).bytes);
+    const { answers: found, authorities } = decoded(scrubAnswer(given, NO_RULES)!.answer.bytes);
     const told = (records: readonly object[]) =>
       records.map((record) => {
         const { name, type, data } = record as { name: string; type: string; data: unknown };
@@ -191,7 +190,7 @@ describe("records of an answer", () => {
     fc.assert(
       fc.property(chains, ([chain, answers]) => {
         const given = readUpstreamAnswer(asked, answerTo(asked, { answers }))!;
-        const found = decoded(inChainOrder(given).bytes).answers ?? [];
+        const found = decoded(scrubAnswer(given, NO_RULES)!.answer.bytes).answers ?? [];
         expect(found.map((record) => record.name)).toEqual(chain);
       }),
     );
