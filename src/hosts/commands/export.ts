@@ -111,38 +111,22 @@ function extraRecord({ name, type, rdata }: ListedRecord) {
   return { name: withoutDot(name), type, value: rdata };
 }
 
-/** An RRset in ExternalDNS's terms; names and targets have no trailing dot, which its CRD source rejects. */
-export interface Endpoint {
-  readonly dnsName: string;
-  readonly recordType: string;
-  readonly recordTTL: number;
-  readonly targets: readonly string[];
-}
-
-/** ExternalDNS's custom resource (externaldns.k8s.io/v1alpha1), the input of `--source=crd`. */
-export interface DnsEndpoint {
-  readonly apiVersion: "externaldns.k8s.io/v1alpha1";
-  readonly kind: "DNSEndpoint";
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly spec: { readonly endpoints: readonly Endpoint[] };
-}
-
 /** The types that ExternalDNS manages by default; a federation's external zone has no others. */
 const MANAGED = new Set(["A", "AAAA", "CNAME"]);
 /** The most labels of a cluster id before the service's name. */
 const MOST_CLUSTER_LABELS = 2;
 
 /**
- * The records of a federation's external zone as one object for each service, named
- * `<service>.<namespace>.<federation>`: a change then affects only one small object, and a deleted service
- * removes its object.
+ * The records of a federation's external zone as one DNSEndpoint for each service, the input of ExternalDNS's
+ * `--source=crd`, named `<service>.<namespace>.<federation>`: a change then affects only one small object, and
+ * a deleted service removes its object. Names and targets have no trailing dot, which that source rejects.
  * @param services their keys
  */
 export function describeDnsEndpoints(
   records: readonly ListedRecord[],
   federation: string,
   services: readonly string[],
-): DnsEndpoint[] {
+) {
   const known = new Set(services.map((key) => `${nameOf(key)}.${namespaceOf(key)}`));
   const managed = records.filter(({ type }) => MANAGED.has(type));
   const byService = Map.groupBy(managed, ({ name }) => serviceOf(name, federation, known));

@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import {
-  type DnsEndpoint,
   describeDnsEndpoints,
   type ExportFlags,
   exportFederation,
@@ -64,7 +63,9 @@ describe("a zone file", () => {
 describe("DNSEndpoint objects", () => {
   it("are one for each service, in ExternalDNS's format, and have each record of the zone file once", async () => {
     const { out } = await run({ format: "dnsendpoint" });
-    const objects = parseAllDocuments(out.join("\n")).map((document) => document.toJS() as DnsEndpoint);
+    const objects = parseAllDocuments(out.join("\n")).map(
+      (document) => document.toJS() as ReturnType<typeof describeDnsEndpoints>[number],
+    );
     expect(objects.map(({ metadata }) => metadata.name)).toEqual(["api.shop.prod", "tickets.shop.prod"]);
     expect(objects[0]).toMatchObject({
       apiVersion: "externaldns.k8s.io/v1alpha1",
