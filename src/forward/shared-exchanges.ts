@@ -65,8 +65,8 @@ interface Place {
 
 /**
  * Bounds the exchanges with name servers. At the bound a new one takes the place of the oldest: a few clients
- * with names whose servers are silent on purpose would otherwise keep all others from getting answers (Unbound
- * has the option `jostle-timeout` for this, BIND `recursive-clients`).
+ * with names whose servers are silent on purpose would otherwise keep all others from getting answers
+ * (Unbound has the option `jostle-timeout` for this, BIND `recursive-clients`).
  */
 export class ExchangePlaces {
   readonly #most: number;

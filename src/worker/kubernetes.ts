@@ -103,8 +103,8 @@ export class KubernetesSource implements ObjectSource {
   }
 
   /**
-   * The name of the cluster, from the UID of the namespace kube-system (KEP-2149), or, where that is not to be
-   * seen, from that of the Service default/kubernetes.
+   * The name of the cluster, from the UID of the namespace kube-system (KEP-2149), or, where that is not to
+   * be seen, from that of the Service default/kubernetes.
    */
   get instance(): string | undefined {
     const uidOf = (resource: string, namespace: string, name: string) =>

@@ -118,8 +118,9 @@ const MOST_CLUSTER_LABELS = 2;
 
 /**
  * The records of a federation's external zone as one DNSEndpoint for each service, the input of ExternalDNS's
- * `--source=crd`, named `<service>.<namespace>.<federation>`: a change then affects only one small object, and
- * a deleted service removes its object. Names and targets have no trailing dot, which that source rejects.
+ * `--source=crd`, named `<service>.<namespace>.<federation>`: a change then affects only one small object,
+ * and a deleted service removes its object. Names and targets have no trailing dot, which that source
+ * rejects.
  * @param services their keys
  */
 export function describeDnsEndpoints(
