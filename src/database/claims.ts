@@ -1,15 +1,15 @@
 import { usableAddress } from "../dns/address.ts";
 import type { EndpointGroups, ExportedService, ImportedService, LocalService } from "../snapshot/schema.ts";
-import type { Database, Statement } from "./driver.ts";
+import type { Database, Row, Statement } from "./driver.ts";
 import { sumOf } from "./driver.ts";
-import { BASES, type Basis, claimBucket, hexOf, Kind } from "./places.ts";
+import { BASES, type Basis, claimBucket, hexOf, Kind, nameOfWaiting, waitingBucket } from "./places.ts";
 import type { EntryChange } from "./prepare.ts";
 import { type Claims, comparedValues, type EntryRow, entryValue, type Reader } from "./reader.ts";
 import type { ClaimRow } from "./row-change.ts";
 
 /**
- * Services of one cluster that claim one address on each basis. Further ones have no claim: a row, and what a
- * query has to look at, are bounded.
+ * Services of one cluster that claim one address on each basis: a row, and what a query has to look at, are
+ * bounded. Further ones wait until one of the others goes, each in a row of its own (`waitingBucket`).
  */
 const MOST_NAMES = 32;
 /** Names of which no label of a DNS name can be made have no claim, either. */
@@ -29,6 +29,14 @@ interface ClaimChange {
   readonly after: ReadonlySet<string>;
 }
 
+/** Services that wait for an address of which enough others have a claim. */
+interface Queue {
+  readonly hex: string;
+  readonly added: { readonly name: string; readonly order: number }[];
+  /** Names of those that no longer do. */
+  readonly gone: Set<string>;
+}
+
 /**
  * Finds out what changes in the addresses that clusters report. What a cluster's rows become depends on
  * nothing that other clusters report.
@@ -36,12 +44,16 @@ interface ClaimChange {
 export class ClaimBuckets {
   readonly #reader: Reader;
   readonly #read: Statement;
+  readonly #waiting: Statement;
   readonly #all: Statement;
   readonly #onDamage: (cluster: string, key: string) => never;
 
   constructor(database: Database, reader: Reader, onDamage: (cluster: string, key: string) => never) {
     this.#reader = reader;
-    this.#read = database.prepare("SELECT text, sum FROM claim WHERE bucket = ? AND cluster = ?");
+    this.#read = database.prepare("SELECT bucket, text, sum FROM claim WHERE bucket = ? AND cluster = ?");
+    this.#waiting = database.prepare(
+      "SELECT bucket, text, sum FROM claim WHERE bucket > ? AND bucket < ? ORDER BY abs(text), bucket LIMIT ?",
+    );
     this.#all = database.prepare("SELECT bucket, text, sum FROM claim WHERE cluster = ?");
     this.#onDamage = onDamage;
   }
@@ -65,21 +77,37 @@ export class ClaimBuckets {
       buckets.set(name, bucket);
       return bucket.claims;
     };
+    const queues = new Map<string, Queue>();
+    const queueOf = (place: string, hex: string) => {
+      const queue = queues.get(place) ?? { hex, added: [], gone: new Set() };
+      queues.set(place, queue);
+      return queue;
+    };
     const removed: [hex: string, place: string, name: string][] = [];
     for (const { basis, name, before, after } of this.#changes(cluster, entries)) {
       for (const hex of after)
         if (!before.has(hex)) {
           const place = BASES[basis] + hex;
-          add(open(hex), place, name, given.get(`${place} ${namespaceIn(name)}`) ?? order);
+          const known = given.get(`${place} ${namespaceIn(name)}`) ?? order;
+          const waits = add(open(hex), place, name, known);
+          if (waits !== undefined) queueOf(place, hex).added.push({ name, order: waits });
         }
       for (const hex of before) if (!after.has(hex)) removed.push([hex, BASES[basis] + hex, name]);
     }
     for (const [hex, place, name] of removed) {
-      const held = remove(open(hex), place, name);
+      const claims = open(hex);
+      const queue = queues.has(place) || isFull(claims[place]) ? queueOf(place, hex) : undefined;
+      if (claims[place]?.includes(name) !== true) queue?.gone.add(name);
+      const held = remove(claims, place, name);
       if (held !== undefined) given.set(`${place} ${namespaceIn(name)}`, held);
     }
     let more = 0;
     const rows: ClaimRow[] = [];
+    for (const [place, queue] of queues)
+      for (const row of this.#advance(cluster, place, open(queue.hex), queue)) {
+        more += row.text === "" ? -1 : 1;
+        rows.push(row);
+      }
     for (const [bucket, { claims, isNew }] of buckets) {
       const isGone = Object.keys(claims).length === 0;
       more += (isGone ? 0 : 1) - (isNew ? 0 : 1);
@@ -90,11 +118,7 @@ export class ClaimBuckets {
 
   /** All rows of a cluster's claims. */
   *all(cluster: string): Generator<ClaimRow> {
-    for (const row of this.#all.all(cluster)) {
-      const [bucket, text] = [String(row.bucket), String(row.text)];
-      if (row.sum !== sumOf(bucket, cluster, text)) this.#onDamage(cluster, bucket);
-      yield { bucket, text };
-    }
+    for (const row of this.#all.all(cluster)) yield this.#sound(cluster, row);
   }
 
   *#changes(cluster: string, entries: readonly EntryChange[]): Generator<ClaimChange> {
@@ -127,28 +151,68 @@ export class ClaimBuckets {
     }
   }
 
+  /** Gives those that have waited longest the claims that others gave up. @returns what rows become */
+  *#advance(cluster: string, place: string, claims: Claims, { added, gone }: Queue): Generator<ClaimRow> {
+    const room = MOST_NAMES - (claims[place] ?? []).filter(isName).length;
+    const own = waitingBucket(cluster, place);
+    // In ASCII "!" follows a space.
+    const rows = room === 0 ? [] : this.#waiting.all(`${own} `, `${own}!`, room + gone.size);
+    const kept = rows
+      .map((row) => this.#sound(cluster, row))
+      .map(({ bucket, text }) => ({ name: nameOfWaiting(bucket)!, order: Number(text), isKept: true }));
+    const waiting = [
+      ...kept.filter(({ name }) => !gone.has(name)),
+      ...added.map((one) => ({ ...one, isKept: false })),
+    ];
+    waiting.sort((one, other) => Math.abs(one.order) - Math.abs(other.order));
+    for (const [at, { name, order, isKept }] of waiting.entries()) {
+      if (at < room) add(claims, place, name, order);
+      if (isKept === at < room)
+        yield { bucket: waitingBucket(cluster, place, name), text: isKept ? "" : String(order) };
+    }
+    for (const name of gone) {
+      const bucket = waitingBucket(cluster, place, name);
+      if (this.#read.get(bucket, cluster) !== undefined) yield { bucket, text: "" };
+    }
+  }
+
   #open(bucket: string, cluster: string): Bucket {
     const row = this.#read.get(bucket, cluster);
     if (row === undefined) return { claims: {}, isNew: true };
-    const text = String(row.text);
-    if (row.sum !== sumOf(bucket, cluster, text)) this.#onDamage(cluster, bucket);
-    return { claims: JSON.parse(text), isNew: false };
+    return { claims: JSON.parse(this.#sound(cluster, row).text), isNew: false };
+  }
+
+  #sound(cluster: string, { bucket: name, text: json, sum }: Row): ClaimRow {
+    const [bucket, text] = [String(name), String(json)];
+    if (sum !== sumOf(bucket, cluster, text)) this.#onDamage(cluster, bucket);
+    return { bucket, text };
   }
 }
 
-function add(claims: Claims, place: string, name: string, order: number): void {
+/** @returns undefined; where enough others have a claim, the order with which this one waits */
+function add(claims: Claims, place: string, name: string, order: number): number | undefined {
   const own = claims[place];
   if (own === undefined) {
     claims[place] = [order, name];
-    return;
+    return undefined;
   }
-  if (own.includes(name) || own.filter((one) => typeof one === "string").length >= MOST_NAMES) return;
-  const beside = own.findIndex((one) => typeof one === "string" && namespaceIn(one) === namespaceIn(name));
+  if (own.includes(name)) return undefined;
+  const beside = own.findIndex((one) => isName(one) && namespaceIn(one) === namespaceIn(name));
+  if (isFull(own))
+    return beside < 0 ? order : own.slice(0, beside).findLast((one) => typeof one === "number");
   if (beside < 0) own.push(order, name);
   else own.splice(beside, 0, name);
+  return undefined;
 }
 
-/** @returns the order of an address that the cluster no longer reports for the namespace */
+function isName(one: string | number): one is string {
+  return typeof one === "string";
+}
+
+function isFull(own: Claims[string] = []): boolean {
+  return own.filter(isName).length >= MOST_NAMES;
+}
+
 function remove(claims: Claims, place: string, name: string): number | undefined {
   const own = claims[place];
   const at = own?.indexOf(name) ?? -1;

@@ -126,6 +126,20 @@ export function claimBucket(hex: string): string {
   return hex.slice(0, -2) + (Number.parseInt(hex.slice(-2), 16) >>> 6);
 }
 
+/**
+ * The row of `claim` of a service that waits for a claim on an address, with its order; without a name, how
+ * all such rows of the address begin. They come after all buckets.
+ * @param place the address in hex, after that of its basis
+ */
+export function waitingBucket(cluster: string, place: string, name?: string): string {
+  return ["waiting", cluster, place, ...(name === undefined ? [] : [name])].join(" ");
+}
+
+/** The service that a row of `waitingBucket` has; undefined for a bucket. */
+export function nameOfWaiting(bucket: string): string | undefined {
+  return bucket.split(" ")[3];
+}
+
 /** The key by which the log names a bucket of `claim`. */
 export function claimsKey(bucket: string): string {
   return `@${bucket}`;

@@ -1,7 +1,7 @@
 import { ClaimBuckets } from "./claims.ts";
 import type { Database } from "./driver.ts";
 import { changedSum } from "./driver.ts";
-import { claimsKey, Kind } from "./places.ts";
+import { claimsKey, Kind, nameOfWaiting } from "./places.ts";
 import type { Change, EntryChange } from "./prepare.ts";
 import { type Damage, type EntryRow, Reader, rowSum, type StoredRow } from "./reader.ts";
 import { type ClaimRow, type PartRow, type RowChange, rowAlone } from "./row-change.ts";
@@ -238,7 +238,8 @@ function keysOf(entries: readonly EntryChange[], claims: readonly ClaimRow[]): r
   const keys = new Set<string>();
   for (const { before, after } of entries)
     for (const one of [before, after]) if (one !== undefined) keys.add(one.key);
-  for (const { bucket } of claims) keys.add(claimsKey(bucket));
+  // No answer has what waits.
+  for (const { bucket } of claims) if (nameOfWaiting(bucket) === undefined) keys.add(claimsKey(bucket));
   return [...keys];
 }
 

@@ -85,7 +85,8 @@ const TABLES = ["entry", "claim", "cluster", "log", "happened", "meta"] as const
  *   are the rank (`ranks.ts`), of part 0. `sum` is that of the row. With row ids: in a table `WITHOUT ROWID`
  *   texts of 1,000 bytes and more go to pages of their own, which takes twice the bytes and three times the
  *   CPU to write and to read.
- * - `claim`: which addresses clusters report for which services, by 64 neighbours: `Claims` as JSON.
+ * - `claim`: which addresses clusters report for which services, by 64 neighbours: `Claims` as JSON. Where
+ *   too many report one address, a row for each further service, with its order (`waitingBucket`).
  * - `cluster`: a `ClusterRow` as JSON. `change` grows with every change of a row, also with renewals, which
  *   are not in the log.
  * - `log`: the changes that were applied, the newest ones. `keys` is a JSON array, a change of many has

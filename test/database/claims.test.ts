@@ -78,3 +78,32 @@ it("claims after any changes are those of the last state pushed alone", () => {
     { numRuns: 150, examples: [[inNamespace(true, false)], [inNamespace(false, true)]] },
   );
 });
+
+it("as many of the services that report an address have a claim as may have one, whichever come and go", () => {
+  const names = Array.from({ length: 40 }, (_, index) => `${index % 5 === 0 ? "shop" : "bank"}/web-${index}`);
+  const services = fc.oneof(fc.subarray(names), fc.subarray(names, { minLength: 30 }));
+  fc.assert(
+    fc.property(fc.array(services, { minLength: 2, maxLength: 6 }), (pushed) => {
+      const database = DRIVERS[0]![1]();
+      const writer = new Writer(database, () => {});
+      const reader = new Reader(database, () => expect.unreachable());
+      const [address] = ADDRESSES;
+      const web = exported({ headless: true, endpoints: endpoints({ address: address! }) });
+      let before = snapshot("east");
+      push(writer, "east", "whole", wholeLines(before), { now: NOON, live: true });
+      for (const has of pushed) {
+        const exports = Object.fromEntries(has.map((name) => [name, web]));
+        const next = snapshot("east", { namespaces: { shop: {}, bank: {} }, exports });
+        const patch = diffSnapshots(before, next);
+        if (patch !== undefined)
+          push(writer, "east", "changes", patchLines("east", patch), { now: NOON, live: true });
+        const found = claimsOn(reader, usableAddress(address!)!).map(({ name }) => name);
+        expect([new Set(found).size, has]).toEqual([Math.min(has.length, 32), expect.arrayContaining(found)]);
+        expect(reader.isWhole(reader.cluster("east")!)).toBe(true);
+        before = next;
+      }
+      database.close();
+    }),
+    { numRuns: 30 },
+  );
+});

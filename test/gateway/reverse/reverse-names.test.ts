@@ -263,6 +263,29 @@ describe("a cluster that claims an address for many services", () => {
     },
   );
 
+  it.each(["headless", "clusterset IP"] as const)(
+    "has it for those that are left when others go, as a %s",
+    async (kind) => {
+      const world = await ReverseWorld.of(reporting("east", kind, many));
+      const west = reporting("west", kind, { web: { has: [V4] } });
+      await world.put(west);
+      const some = (from: number, end: number) => Object.fromEntries(Object.entries(many).slice(from, end));
+      const reader = new Reader(world.database, () => expect.unreachable());
+      const owners = async (...pushed: ReturnType<typeof some>[]) => {
+        for (const services of pushed) await world.patch(reporting("east", kind, services));
+        expect(reader.isWhole(reader.cluster("east")!)).toBe(true);
+        return world.owner(V4)?.replace(/\d+$/, "");
+      };
+      const hers = kind === "headless" ? "east.many-" : "many-";
+      expect(await owners(some(32, 50), some(49, 50))).toBe(hers);
+      expect(await owners({ ...some(0, 49) })).toBe(hers);
+      // In one change 32 go and one comes.
+      expect(await owners(some(0, 32), some(40, 41))).toBe(hers);
+      expect(await owners({})).toBe(kind === "headless" ? "west.web" : "web");
+      expect(reader.cluster("east")).not.toHaveProperty("claims");
+    },
+  );
+
   it("hides none of its own zone", async () => {
     const world = new ReverseWorld();
     const service = {
