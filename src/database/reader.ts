@@ -194,9 +194,8 @@ export class Reader {
    */
   *keysOf(cluster: string, kind: Kind, namespace?: string): Generator<string[]> {
     const sql = `SELECT key, name FROM entry WHERE cluster = ? AND kind = ? AND name > ? AND name < ? AND part = 0 ORDER BY name LIMIT ${PAGE}`;
-    const [from, to] =
-      namespace === undefined ? ["", "\u{10ffff}"] : [namespaceKey(namespace), `${namespace}0`];
-    for (let after = from; ; ) {
+    let [after, to] = namesIn(namespace);
+    for (;;) {
       const rows = this.#statement(sql).all(cluster, kind, after, to);
       if (rows.length === 0) return;
       yield rows.map(({ key }) => String(key));

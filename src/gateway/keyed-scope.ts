@@ -332,7 +332,8 @@ export class KeyedUnits implements UnitCache {
       if (key === "") this.clusterChanged(cluster);
       else if (key.startsWith("#")) this.#note(cluster).local = this.version;
       else if (key.endsWith("/")) this.#namespaceChanged(cluster, key.slice(0, -1));
-      else if (!key.startsWith("!"))
+      // No unit has findings or claims.
+      else if (!/^[!@]/.test(key))
         for (const kind of ["clusterset", "federation", `local:${cluster}`]) this.#drop(`${kind} ${key}`);
     }
   }
