@@ -29,6 +29,9 @@ interface ClaimChange {
   readonly after: ReadonlySet<string>;
 }
 
+/** Addresses that come or go in one step: some 1 ms. */
+const ADDRESSES_AT_ONCE = 64;
+
 /** Services that wait for an address of which enough others have a claim. */
 interface Queue {
   readonly hex: string;
@@ -59,17 +62,17 @@ export class ClaimBuckets {
   }
 
   /**
-   * The rows that a change makes of a cluster's claims, and how many more the cluster has then.
+   * The rows that a change makes of a cluster's claims, and how many more the cluster has then, in steps.
    * @param order see `Claim`, of addresses that it did not report before
    * @param given addresses that were given up by an earlier part of the same change, with their orders; it is
    * added to. An address that moves from one service to another of its namespace stays claimed
    */
-  changed(
+  *changed(
     cluster: string,
     entries: readonly EntryChange[],
     order: number,
-    given: Map<string, number> = new Map(),
-  ) {
+    given: Map<string, number>,
+  ): Generator<void, { readonly rows: readonly ClaimRow[]; readonly more: number }> {
     const buckets = new Map<string, Bucket>();
     const open = (hex: string) => {
       const name = claimBucket(hex);
@@ -83,15 +86,17 @@ export class ClaimBuckets {
       queues.set(place, queue);
       return queue;
     };
+    let steps = 0;
     const removed: [hex: string, place: string, name: string][] = [];
     for (const { basis, name, before, after } of this.#changes(cluster, entries)) {
-      for (const hex of after)
-        if (!before.has(hex)) {
-          const place = BASES[basis] + hex;
-          const known = given.get(`${place} ${namespaceIn(name)}`) ?? order;
-          const waits = add(open(hex), place, name, known);
-          if (waits !== undefined) queueOf(place, hex).added.push({ name, order: waits });
-        }
+      for (const hex of after) {
+        if (before.has(hex)) continue;
+        const place = BASES[basis] + hex;
+        const known = given.get(`${place} ${namespaceIn(name)}`) ?? order;
+        const waits = add(open(hex), place, name, known);
+        if (waits !== undefined) queueOf(place, hex).added.push({ name, order: waits });
+        if (++steps % ADDRESSES_AT_ONCE === 0) yield;
+      }
       for (const hex of before) if (!after.has(hex)) removed.push([hex, BASES[basis] + hex, name]);
     }
     for (const [hex, place, name] of removed) {
@@ -100,6 +105,7 @@ export class ClaimBuckets {
       if (claims[place]?.includes(name) !== true) queue?.gone.add(name);
       const held = remove(claims, place, name);
       if (held !== undefined) given.set(`${place} ${namespaceIn(name)}`, held);
+      if (++steps % ADDRESSES_AT_ONCE === 0) yield;
     }
     let more = 0;
     const rows: ClaimRow[] = [];

@@ -40,6 +40,9 @@ export class DamagedCluster extends Error {
   }
 }
 
+/** Rows of entries whose sums are made in one step. */
+const ENTRIES_AT_ONCE = 16;
+
 /** Finds out what changes make of rows. Nothing is written. */
 export class RowPlanner {
   readonly #database: Database;
@@ -55,13 +58,16 @@ export class RowPlanner {
     });
   }
 
-  /** The rows of a change whose other parts were written. @throws {StaleChange} */
-  push(
+  /**
+   * The rows of a change whose other parts were written, in steps. Other clusters may change meanwhile.
+   * @throws {StaleChange} from the first step
+   */
+  *push(
     { kind, cluster, meta, base, entries, totals, decision }: Change,
     given: GivenUp = new Map(),
-  ): RowChange {
+  ): Generator<void, RowChange> {
     const before = this.#checkBase(cluster, base);
-    const { sum, claimRows, ...rows } = this.#rowsOf(kind, cluster, before, entries, given);
+    const { sum, claimRows, ...rows } = yield* this.#rowsOf(kind, cluster, before, entries, given);
     const isUnranked = decision.seenAt === undefined && (entries.length > 0 || before?.isUnranked === true);
     const row: ClusterRow = {
       id: cluster,
@@ -85,15 +91,15 @@ export class RowPlanner {
     };
   }
 
-  /** The rows of a part of a change which is not the last one. @throws {StaleChange} */
-  part(
+  /** The rows of a part of a change which is not the last one, as `push`. */
+  *part(
     { kind, cluster, totals }: Change,
     base: number,
     entries: readonly EntryChange[],
     given: GivenUp,
-  ): RowChange {
+  ): Generator<void, RowChange> {
     const before = this.#checkBase(cluster, base);
-    const { sum, claimRows, ...rows } = this.#rowsOf(kind, cluster, before, entries, given);
+    const { sum, claimRows, ...rows } = yield* this.#rowsOf(kind, cluster, before, entries, given);
     const known = before ?? { id: cluster, state: "arriving", totals, seenAt: 0, latest: 0 };
     const row: ClusterRow = { ...known, sum, claims: claimRows, isPartial: true };
     return { ...rows, kind, cluster: row, isWide: isWide(entries) };
@@ -145,7 +151,7 @@ export class RowPlanner {
     return before;
   }
 
-  #rowsOf(
+  *#rowsOf(
     kind: Change["kind"],
     cluster: string,
     before: ClusterRow | undefined,
@@ -153,10 +159,13 @@ export class RowPlanner {
     given: GivenUp,
   ) {
     const parts = new ChangedParts(before?.sum ?? 0);
-    for (const entry of entries) parts.add(entry);
+    for (const [index, entry] of entries.entries()) {
+      parts.add(entry);
+      if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
+    }
     const position = this.#reader.position() + 1;
     const order = before?.hasLostRanks === true && kind === "whole" ? -position : position;
-    const { rows: claims, more } = this.#claims.changed(cluster, entries, order, given);
+    const { rows: claims, more } = yield* this.#claims.changed(cluster, entries, order, given);
     return {
       sum: parts.sum,
       ranked: parts.ranked,

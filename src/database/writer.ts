@@ -134,17 +134,22 @@ export class Writer {
       return { ...rows, ranked };
     };
     for (const entries of parts.slice(0, -1)) {
-      const applied = this.#write(() => counted(this.planner.part(change, base, entries, given)));
+      const applied = this.#write(() => counted(finish(this.planner.part(change, base, entries, given))));
       base = applied.cluster.sum;
       yield applied;
     }
     const last = { ...change, base, entries: parts.at(-1)! };
-    yield this.#write(() => counted(this.planner.push(last, given)));
+    yield this.#write(() => counted(finish(this.planner.push(last, given))));
   }
 
   /** What a change makes of rows. @throws {StaleChange} */
   plan(change: Change | Event): RowChange {
-    return "entries" in change ? this.planner.push(change) : this.planner.event(change);
+    return finish(this.planInSteps(change));
+  }
+
+  /** `plan` in steps. What the change builds on is read in the first one. */
+  *planInSteps(change: Change | Event): Generator<void, RowChange> {
+    return "entries" in change ? yield* this.planner.push(change) : this.planner.event(change);
   }
 
   /**
@@ -247,6 +252,14 @@ export class Writer {
       if (position % TRIM_AFTER === 0) this.#sql.trim.run(position - LOG_ROWS);
     }
     return first + rows - 1;
+  }
+}
+
+/** Takes all steps at once. */
+function finish<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
   }
 }
 

@@ -6,7 +6,7 @@ import { DamagedCluster, type Event, StaleChange } from "../database/writer.ts";
 import type { ChangeFollower, OrderParts, SharedOrder } from "../gateway/change-order.ts";
 import { unixTime } from "../gateway/clock.ts";
 import type { StoreTrouble } from "../gateway/gateway-types.ts";
-import { type ReplicaParts, ReplicatedDatabase, rowSumOf } from "./replicated-database.ts";
+import { inTurns, type ReplicaParts, ReplicatedDatabase, rowSumOf } from "./replicated-database.ts";
 import { ENTRIES_AT_ONCE, type LogEntry, type SharedLog, sharedClock } from "./shared-log.ts";
 
 /** Milliseconds until a change is decided again whose cluster another gateway changed, at most. */
@@ -99,9 +99,9 @@ export class Replica implements SharedOrder {
   async append(decided: Change | Event): Promise<void> {
     if (!("entries" in decided) && decided.kind === "damage") return this.#loadAgain();
     const { writer } = this.#parts;
-    const planned = writer.plan(decided);
-    const change = { ...planned, claims: [...planned.claims] };
     const base = writer.reader.cluster(decided.cluster);
+    const planned = await inTurns(this.clock, writer.planInSteps(decided));
+    const change = { ...planned, claims: [...planned.claims] };
     const id = crypto.randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     promise.catch(() => {});

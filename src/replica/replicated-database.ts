@@ -87,12 +87,9 @@ export class ReplicatedDatabase {
   async apply({ position, id, before, change }: LogEntry): Promise<Applied | undefined> {
     const isNext = position === this.#mark.position + 1 && before === this.#mark.id;
     if (!isNext || change === undefined || this.#log === "") return undefined;
-    const { clock } = this.#parts;
-    const steps = this.#steps.write(change, { position, id });
-    let step = steps.next();
-    for (; !step.done; step = steps.next()) await new Promise<void>((resolve) => clock.nextTurn(resolve));
+    const applied = await inTurns(this.#parts.clock, this.#steps.write(change, { position, id }));
     this.#mark = { position, id };
-    return step.value;
+    return applied;
   }
 
   /**
@@ -245,6 +242,18 @@ export class ReplicatedDatabase {
     if (log === this.#log) return;
     this.#log = log;
     this.#parts.writer.setMeta("log", log);
+  }
+}
+
+/** Takes the first step at once, and each other one after the work that waits then. */
+export async function inTurns<Result>(
+  { nextTurn }: Pick<ReplicaParts["clock"], "nextTurn">,
+  steps: Generator<void, Result>,
+): Promise<Result> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await new Promise<void>((resolve) => nextTurn(resolve));
   }
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Kind } from "../../src/database/places.ts";
 import { Writer } from "../../src/database/writer.ts";
 import { RowSteps } from "../../src/replica/replicated-database.ts";
@@ -8,7 +8,7 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { snapshotOf } from "../database/pushing.ts";
 import { patchCluster, putSnapshot } from "../gateway/open-gateway.ts";
 import { memoryDatabase } from "../gateway/open-keyed.ts";
-import { exporting } from "../merge/fixtures.ts";
+import { endpoints, exported, exporting, snapshot } from "../merge/fixtures.ts";
 import type { MemoryLog } from "./memory-log.ts";
 import { generationOf, liveOf, type Member, Replicas, readerOf } from "./replicas.ts";
 
@@ -236,6 +236,25 @@ describe("gateways that share a log", () => {
     await pushing;
     expect(agree()).toEqual(["east"]);
     expect(eventsOf(other)).not.toContain("log-reloaded");
+  });
+
+  test("find out in turns with queries what a large push changes", async () => {
+    const { one } = await start(1);
+    const turns = vi.spyOn(replicas.clock, "nextTurn");
+    const append = one.log.append.bind(one.log);
+    let before = 0;
+    one.log.append = (given) => {
+      before ||= turns.mock.calls.length;
+      return append(given);
+    };
+    const web = exported({
+      headless: true,
+      endpoints: endpoints(
+        ...Array.from({ length: 5000 }, (_, index) => ({ address: `10.9.${index >> 8}.${index & 255}` })),
+      ),
+    });
+    await putSnapshot(one.gateway, snapshot("east", { exports: { "shop/web": web } }));
+    expect(before).toBeGreaterThan(70);
   });
 
   test("apply a large change in several turns, and load everything after a crash in the middle of it", async () => {
