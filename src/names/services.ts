@@ -240,10 +240,7 @@ export class Accounts {
     const federation = context.trees.find(({ plan }) => plan.kind === "federation");
     for (const tree of context.trees) {
       yield;
-      // Most clusters have no Service of the name: that is kept, and not found out again by reading all that
-      // others report.
-      if (tree.plan.kind === "cluster-local") findings.push(...world.unitOf(tree, key).findings);
-      else if (tree.plan.kind !== "federation" || tree === federation)
+      if (tree.plan.kind !== "federation" || tree === federation)
         findings.push(...(yield* world.unitInSteps(tree, key)).findings);
     }
     const entriesOfAll = this.#entriesOf(key);

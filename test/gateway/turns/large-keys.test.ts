@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Reader } from "../../../src/database/reader.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
-import { listServices } from "../../../src/names/services.ts";
+import { Accounts, listServices } from "../../../src/names/services.ts";
 import type { ClusterSnapshot, Endpoint } from "../../../src/snapshot/schema.ts";
 import { readKey } from "../../../src/transfer/part-forms.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
@@ -112,6 +112,20 @@ describe("a large service", () => {
       answered++;
     }
     expect(ask(FIRST)).toEqual(await large);
+  });
+
+  it("of a cluster's own zone is compiled in turns for an explanation of its name", async () => {
+    const { clock, gateway, until } = await openLarge(1);
+    const service = { createdAt: "2024-01-01T00:00:00Z", serviceType: "ClusterIP" as const, headless: true };
+    const own = snapshot("east", {
+      clusterZone: { name: "cluster.local", pods: "disabled" },
+      services: { "shop/own": { ...service, ports: [], endpoints: endpoints(...numbered(5000, endpoint)) } },
+    });
+    await until(putSnapshot(gateway, own, { leaseSeconds: 3600 }));
+    const { world } = gateway.everything.current()!;
+    const turn = vi.spyOn(clock, "turn");
+    expect(await until(gateway.turns.run(new Accounts(world).findingsOf("shop/own")))).toEqual([]);
+    expect(turn.mock.calls.length).toBeGreaterThan(20);
   });
 
   it("is compiled once for all queries that wait for it", async () => {
