@@ -213,17 +213,13 @@ describe("why there is no answer", () => {
   });
 
   it.each([
-    [
-      "5,001 endpoints",
-      { headless: true, endpoints: endpoints(...members(5001).map((address) => ({ address }))) },
-    ],
-    // Each counts for its shard, too.
-    ["2,501 load balancers", { loadBalancer: members(2501).map((ip) => ({ ip })) }],
-  ])("is not made record by record for a service with %s", (_, parts) => {
-    const { service, omitted, records } = explained([exporting("east", parts)], `web.shop.svc.${ZONE}`);
+    ["many endpoints", endpoints(...members(15_000).map((address) => ({ address }))), {}],
+    ["much metadata", endpoints({ address: "10.0.0.1" }), { notes: "x".repeat(520 * 1024) }],
+  ])("is not made record by record for a service with %s", (_, endpoints, exportedAnnotations) => {
+    const many = exporting("east", { headless: true, endpoints, exportedAnnotations });
+    const { service, omitted, records } = explained([many], `web.shop.svc.${ZONE}`);
     expect(service).toBeUndefined();
-    expect(omitted).toEqual([expect.stringContaining("more than 5000 ports, endpoints and addresses")]);
-    expect(records.length).toBeGreaterThan(1000);
+    expect(omitted).toEqual([expect.stringContaining("more than 512 KiB")]);
     expect(records[0]!.from).toEqual(["east"]);
   });
 });
