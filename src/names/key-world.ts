@@ -214,10 +214,12 @@ export class KeyWorld extends ZoneWorld<KeptUnit> {
   }
 
   protected claimsOn(address: Uint8Array): readonly AddressClaim[] {
-    // Imports of a large service are not read in place. A claim without a record of its own, for all views or
-    // for that of its cluster, then has no place in the order of its cluster.
+    // Imports of a large service, or of many small ones, are not read by each query. A claim without a record
+    // of its own, for all views or for that of its cluster, then has no place in the order of its cluster.
+    let characters = 0;
     return this.entries.claimsOn(address, this.rules.pins, ({ cluster, name: key }) => {
-      if (!this.#isLarge(key)) return undefined;
+      characters += this.entries.charactersOf(key);
+      if (characters <= this.#charactersInPlace) return undefined;
       const planned = this.treeOfClaim({ clusterId: cluster, key, basis: "import" });
       if (planned === undefined) return false;
       const { reverse } = this.unitOf(planned, key);

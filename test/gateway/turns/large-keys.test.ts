@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { Kind } from "../../../src/database/places.ts";
 import { Reader } from "../../../src/database/reader.ts";
 import type { Visibility } from "../../../src/merge/visibility.ts";
 import { Accounts, listServices } from "../../../src/names/services.ts";
@@ -265,6 +266,22 @@ describe("the reverse name of an address that many large services have in a scop
     reads.mockRestore();
     expect(answer).toEqual(decode((await askInPlace())!.bytes));
   });
+});
+
+it("the reverse name of an address that many services import in a scope is found without reading them all for each query", async () => {
+  const clock = new TurningClock();
+  const scope = { clusters: ["east", "west"] };
+  const names = { zones: {}, merging: { grants: new Map([["east", "*" as const]]) } };
+  const gateway = openKeyed({ clock, scopes: [scope], names });
+  const from = { ips: ["10.1.0.0"], endpoints: { west: endpoints(...numbered(400, bare)) } };
+  const keys = numbered(20, (index) => [`shop/web-${index}`, imported(from)]);
+  await putSnapshot(gateway, snapshot("east", { imports: Object.fromEntries(keys) }), { leaseSeconds: 3600 });
+  const query = encodeQuery("0.0.1.10.in-addr.arpa", "PTR");
+  const first = await gateway.within(scope).answer(query, undefined, clock.now());
+  const reads = vi.spyOn(Reader.prototype, "entry");
+  expect(answerNow(gateway.within(scope), query, undefined, clock.now()).bytes).toEqual(first!.bytes);
+  expect(reads.mock.calls.filter(([, kind]) => kind === Kind.import).length).toBeLessThan(10);
+  reads.mockRestore();
 });
 
 describe("a namespace of many services without names", () => {
