@@ -1,14 +1,13 @@
 import { isInRange, parseAddress, parseAddressRanges } from "../dns/address.ts";
 import type {
   ClusterZone,
-  EndpointGroup,
   EndpointGroups,
   ExportedService,
   Finding,
   ImportedService,
   LocalService,
 } from "../snapshot/schema.ts";
-import { filterList, filterRecord, memoize } from "./clusterset.ts";
+import { filterRecord } from "./clusterset.ts";
 import { nameOf, namespaceOf } from "./order.ts";
 import {
   canonicalDomain,
@@ -23,10 +22,9 @@ import {
 export type EntryFilter = NonNullable<ReturnType<typeof createEntryFilter>>;
 
 /**
- * What is visible of the entries of a snapshot, whatever its view; undefined where everything is. An entry of
- * which everything exists is the object itself, and one entry always gives the same object. What rests on
- * hidden clusters is gone with them: their endpoints in what others import, and imports that no cluster that
- * exists exports or reports endpoints of.
+ * What is visible of the entries of a snapshot, whatever its view; undefined where everything is. What rests
+ * on hidden clusters is gone with them: their endpoints in what others import, and imports that no cluster
+ * that exists exports or reports endpoints of.
  * @throws {RangeError} for a visibility that contradicts itself, or has a range that is none
  */
 export function createEntryFilter(visibility: Visibility) {
@@ -37,11 +35,6 @@ export function createEntryFilter(visibility: Visibility) {
   const addresses = createVisibleAddresses(visibility);
   const hasNamespace = (namespace: string) => namespaces?.has(namespace) ?? true;
   const isThere = (key: string) => hasNamespace(namespaceOf(key));
-  const visibleExport = memoize((service: ExportedService) => {
-    const reached = service.clusters && filterList(service.clusters, (one) => clusters?.has(one) ?? true);
-    return unlessSame(service, { clusters: reached });
-  });
-  const visibleImport = createImportVisibility(clusters, addresses);
   return {
     /** Whether all clusters and namespaces exist, so that every export and import does. */
     hidesNoService: clusters === undefined && namespaces === undefined,
@@ -61,15 +54,19 @@ export function createEntryFilter(visibility: Visibility) {
     hasNamespace,
     exported(key: string, service: ExportedService): ExportedService | undefined {
       if (!isThere(key)) return undefined;
-      const seen = visibleExport(service);
+      const seen = { ...service, clusters: service.clusters?.filter((one) => clusters?.has(one) ?? true) };
       return addresses === undefined ? seen : addresses.exported(seen);
     },
     /** @param isExported whether a cluster that exists exports the service, in a namespace that it has */
     imported(key: string, service: ImportedService, isExported: () => boolean): ImportedService | undefined {
       if (!isThere(key)) return undefined;
-      const seen = visibleImport(service);
-      const isBacked = clusters === undefined || Object.keys(seen.endpoints).length > 0 || isExported();
-      return isBacked ? seen : undefined;
+      const endpoints = filterRecord(service.endpoints, (groups, source) =>
+        clusters?.has(source.toLowerCase()) === false ? undefined : groups,
+      );
+      const isBacked = clusters === undefined || Object.keys(endpoints).length > 0 || isExported();
+      if (!isBacked) return undefined;
+      const seen = { ...service, endpoints };
+      return addresses === undefined ? seen : addresses.imported(seen);
     },
     local(key: string, service: LocalService): LocalService | undefined {
       if (!isThere(key)) return undefined;
@@ -83,26 +80,9 @@ export function createEntryFilter(visibility: Visibility) {
   };
 }
 
-function createImportVisibility(
-  clusters: ReadonlySet<string> | undefined,
-  addresses: VisibleAddresses | undefined,
-): (service: ImportedService) => ImportedService {
-  if (clusters === undefined) return addresses?.imported ?? ((service) => service);
-  return memoize((service) => {
-    const endpoints = filterRecord(service.endpoints, (groups: EndpointGroups, source) =>
-      clusters.has(source.toLowerCase()) ? groups : undefined,
-    );
-    const own = endpoints === service.endpoints ? service : { ...service, endpoints };
-    return addresses?.imported(own) ?? own;
-  });
-}
-
-type VisibleAddresses = NonNullable<ReturnType<typeof createVisibleAddresses>>;
-
 /**
- * Takes away the addresses and CNAME targets that do not exist; undefined where all are visible. What loses
- * none stays the object that it is, what loses the same stays equal by identity. The entry of a source
- * cluster is no address: it stays.
+ * Takes away the addresses and CNAME targets that do not exist; undefined where all are visible. The entry of
+ * a source cluster is no address: it stays.
  * @throws {RangeError} for a range that is none
  */
 function createVisibleAddresses(visibility: Visibility) {
@@ -119,45 +99,41 @@ function createVisibleAddresses(visibility: Visibility) {
   const isTarget = (name: string) => domains === undefined || isInAny(canonicalDomain(name), domains);
   const has = (source: VisibleAddressSource) => (text: string) => comesFrom(source) && isInRanges(text);
 
-  const group = memoize((endpoints: EndpointGroup): EndpointGroup => {
-    const members = filterRecord(endpoints.members, (one) =>
-      has("Endpoint")(one.address) ? one : undefined,
-    );
-    return members === endpoints.members ? endpoints : { ...endpoints, members };
-  });
-  const groups = memoize((endpoints: EndpointGroups): EndpointGroups => filterRecord(endpoints, group));
+  const groups = (all: EndpointGroups): EndpointGroups =>
+    filterRecord(all, (group) => ({
+      ...group,
+      members: filterRecord(group.members, (one) => (has("Endpoint")(one.address) ? one : undefined)),
+    }));
 
   return {
-    exported: memoize((service: ExportedService) => {
+    exported(service: ExportedService): ExportedService {
       const { clusterIPs, loadBalancer, externalIPs, nodes, endpoints } = service;
       const isBalancer = has("LoadBalancer");
-      return unlessSame(service, {
-        clusterIPs: clusterIPs && filterList(clusterIPs, has("ClusterIP")),
-        loadBalancer:
-          loadBalancer &&
-          filterList(loadBalancer, ({ ip, hostname = "" }) =>
-            ip ? isBalancer(ip) : comesFrom("LoadBalancer") && isTarget(hostname),
-          ),
-        externalIPs: externalIPs && filterList(externalIPs, isBalancer),
-        nodes: nodes && unlessSame(nodes, { addresses: filterList(nodes.addresses, isBalancer) }),
+      return {
+        ...service,
+        clusterIPs: clusterIPs?.filter(has("ClusterIP")),
+        loadBalancer: loadBalancer?.filter(({ ip, hostname = "" }) =>
+          ip ? isBalancer(ip) : comesFrom("LoadBalancer") && isTarget(hostname),
+        ),
+        externalIPs: externalIPs?.filter(isBalancer),
+        nodes: nodes && { ...nodes, addresses: nodes.addresses.filter(isBalancer) },
         endpoints: groups(endpoints),
-      });
+      };
+    },
+    imported: (service: ImportedService): ImportedService => ({
+      ...service,
+      ips: service.ips.filter(has("ClusterSetIP")),
+      endpoints: filterRecord(service.endpoints, groups),
     }),
-    imported: memoize((service: ImportedService) =>
-      unlessSame(service, {
-        ips: filterList(service.ips, has("ClusterSetIP")),
-        endpoints: filterRecord(service.endpoints, groups),
-      }),
-    ),
     /** Undefined for an ExternalName Service whose target does not exist. */
-    local: memoize((service: LocalService) =>
+    local: (service: LocalService): LocalService | undefined =>
       service.serviceType === "ExternalName" && !isTarget(service.externalName ?? "")
         ? undefined
-        : unlessSame(service, {
-            clusterIPs: service.clusterIPs && filterList(service.clusterIPs, has("ClusterIP")),
+        : {
+            ...service,
+            clusterIPs: service.clusterIPs?.filter(has("ClusterIP")),
             endpoints: groups(service.endpoints),
-          }),
-    ),
+          },
     pod: has("Endpoint"),
     isInRanges: (address: Uint8Array) => ranges === undefined || isAnywhere(address),
     hasSources(of: readonly VisibleAddressSource[]): boolean | undefined {
@@ -165,23 +141,12 @@ function createVisibleAddresses(visibility: Visibility) {
       return of.some(comesFrom) ? undefined : false;
     },
     // Names that spell any address would have those that do not exist, too.
-    zone: memoize(
-      (zone: ClusterZone): ClusterZone =>
-        zone.pods === "insecure" && hidesAddresses ? { ...zone, pods: "disabled" } : zone,
-    ),
+    zone: (zone: ClusterZone): ClusterZone =>
+      zone.pods === "insecure" && hidesAddresses ? { ...zone, pods: "disabled" } : zone,
   };
 }
 
 /** Whether a name is that of a domain, or below. */
 function isInAny(name: string, domains: readonly string[]): boolean {
   return domains.some((domain) => name === domain || name.endsWith(`.${domain}`));
-}
-
-/** The object with those parts, which is the object itself where it has them. */
-function unlessSame<Whole extends object>(
-  whole: Whole,
-  parts: { [Part in keyof Whole]?: Whole[Part] | undefined },
-): Whole {
-  const changed = Object.entries(parts).filter(([name, part]) => whole[name as keyof Whole] !== part);
-  return changed.length === 0 ? whole : { ...whole, ...Object.fromEntries(changed) };
 }

@@ -3,7 +3,7 @@ import { EXCHANGE_BOUNDS } from "../../forward/counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
 import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import { FINDING_REASONS } from "../../merge/account.ts";
-import { type ClusterFinding, type Conflict, memoize } from "../../merge/clusterset.ts";
+import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import type { Objections } from "../../names/services.ts";
 import { reasonLabel } from "../../snapshot/report.ts";
 import type { TransferCounters } from "../../transfer/transfer-state.ts";
@@ -407,4 +407,20 @@ function degradationSeries(clusters: readonly ClusterStatus[], now: number): rea
 function countByLabels(all: readonly { cluster: string; reason: string }[]): Series[] {
   const grouped = Map.groupBy(all, ({ cluster, reason }) => `${cluster} ${reason}`);
   return Array.from(grouped.values(), (group) => ({ labels: group[0]!, value: group.length }));
+}
+
+/**
+ * A function of one object that gives the same result for the same object, as long as somebody has that
+ * object.
+ */
+function memoize<Given extends object, Result>(compute: (given: Given) => Result): (given: Given) => Result {
+  const known = new WeakMap<Given, { readonly result: Result }>();
+  return (given) => {
+    let memo = known.get(given);
+    if (memo === undefined) {
+      memo = { result: compute(given) };
+      known.set(given, memo);
+    }
+    return memo.result;
+  };
 }
