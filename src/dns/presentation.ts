@@ -46,7 +46,10 @@ const CAA = 257;
  * AAAA, SRV, DNAME and CAA in the form that every type has (RFC 3597 section 5).
  * @throws {MessageError} if the data does not have the form of its type
  */
-export function formatRdata(message: Uint8Array, { type, dataStart, end }: RecordPlace): string {
+export function formatRdata(
+  message: Uint8Array,
+  { type, dataStart, end }: Pick<RecordPlace, "type" | "dataStart" | "end">,
+): string {
   const data = message.subarray(dataStart, end);
   const whole = (isWhole: boolean) => {
     if (!isWhole) throw new MessageError(`the data of a record of type ${type} has the wrong length`);

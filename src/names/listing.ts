@@ -1,7 +1,7 @@
 import { Kind } from "../database/places.ts";
-import { formatAddress, formatReverseName } from "../dns/address.ts";
+import { formatReverseName } from "../dns/address.ts";
 import { formatName, RecordType, readFoldedName } from "../dns/name.ts";
-import { formatCharacterString } from "../dns/presentation.ts";
+import { formatRdata } from "../dns/presentation.ts";
 import { compareKeys, namespaceOf } from "../merge/order.ts";
 import {
   fixedDataBytes,
@@ -149,37 +149,15 @@ function* listNode(listing: Listing, names: Names, node: number): Generator<List
     const fixed = fixedDataBytes(code);
     let at = recordsOf(heap, set);
     for (let left = count; left > 0; left--) {
-      const bytes = fixed === 0 ? 2 + read16(heap, at) : fixed;
-      yield { name, ttl, type, rdata: formatRdata(names, code, at, bytes, count, zone) };
-      at += bytes;
+      const end = at + (fixed === 0 ? 2 + read16(heap, at) : fixed);
+      const rdata =
+        code === RecordType.SRV
+          ? `0 ${srvWeight(count)} ${read16(heap, at)} ${nameText(names, targetOf(heap, at), zone)}`
+          : formatRdata(heap, { type: code, dataStart: fixed === 0 ? at + 2 : at, end });
+      yield { name, ttl, type, rdata };
+      at = end;
     }
   }
-}
-
-function formatRdata(
-  names: Names,
-  type: number,
-  at: number,
-  bytes: number,
-  count: number,
-  zone: Zone,
-): string {
-  const { bytes: heap } = names;
-  if (type === RecordType.A || type === RecordType.AAAA) return formatAddress(heap.subarray(at, at + bytes));
-  if (type === RecordType.SRV) {
-    const weight = srvWeight(count);
-    return `0 ${weight} ${read16(heap, at)} ${nameText(names, targetOf(heap, at), zone)}`;
-  }
-  if (type === RecordType.CNAME) return formatName(heap, at + 2);
-  return formatStrings(heap.subarray(at + 2, at + bytes));
-}
-
-/** The character-strings of a TXT record, each in quotes. */
-function formatStrings(rdata: Uint8Array): string {
-  const strings: string[] = [];
-  for (let at = 0; at < rdata.length; at += rdata[at]! + 1)
-    strings.push(formatCharacterString(rdata.subarray(at + 1, at + 1 + rdata[at]!)));
-  return strings.join(" ");
 }
 
 /** The name of a node as text; the zone's name as it is configured. */
