@@ -53,7 +53,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
       "x-content-type-options": "nosniff",
     };
     const path = `${kind}${new URL(req.url).search}`;
-    if (key !== undefined) headers[SIGNATURE_FIELD] = await key().sign({ kind: "part", path }, body);
+    if (key !== undefined) headers[SIGNATURE_FIELD] = await key().sign(["part", path], body);
     return new Response(body, { headers });
   };
 
@@ -69,7 +69,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
       };
       const nonce = nonceOf(context.req.header(NONCE_FIELD));
       if (key !== undefined && nonce !== undefined)
-        headers[SIGNATURE_FIELD] = await key().sign({ kind: "state", nonce, scope: state.scope ?? "" }, body);
+        headers[SIGNATURE_FIELD] = await key().sign(["state", nonce, state.scope ?? ""], body);
       return new Response(body, { headers });
     },
     "GET /world": part("world"),

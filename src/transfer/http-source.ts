@@ -76,7 +76,7 @@ export class HttpTransferSource implements TransferSource {
     );
     if (response.status !== 200) throw await refusal(response);
     const body = await readBounded(response, MOST_STATE_BYTES, "the state");
-    if (nonce !== undefined) await this.#verify(response, { kind: "state", nonce, scope }, body);
+    if (nonce !== undefined) await this.#verify(response, ["state", nonce, scope], body);
     const text = new TextDecoder().decode(body);
     let value: unknown;
     try {
@@ -99,7 +99,7 @@ export class HttpTransferSource implements TransferSource {
     }
     const body = await readBounded(response, MOST_PART_BYTES, "the part");
     this.#options.counters?.count("primary", body.length);
-    await this.#verify(response, { kind: "part", path }, body);
+    await this.#verify(response, ["part", path], body);
     return body;
   }
 

@@ -17,20 +17,13 @@ const encoder = new TextEncoder();
 /** `CryptoKey`, which not all hosts' types name. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** What is signed. */
+/**
+ * What is signed: a state, with the nonce of the request and the scope as `visibilityKey` has it; or a part,
+ * see `partPath`.
+ */
 export type Signed =
-  | {
-      readonly kind: "state";
-      /** That of the request. */
-      readonly nonce: string;
-      /** As `visibilityKey` has it. */
-      readonly scope: string;
-    }
-  | {
-      readonly kind: "part";
-      /** See `partPath`. */
-      readonly path: string;
-    };
+  | readonly [kind: "state", nonce: string, scope: string]
+  | readonly [kind: "part", path: string];
 
 /** A response of the primary whose signature is missing or wrong. */
 class SignatureError extends Error {
@@ -65,13 +58,14 @@ export class TransferKeys {
    * @throws {SignatureError} where `signature` is of none of the keys, or of something else
    */
   async verify(signature: string | null, signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<void> {
+    const [kind] = signed;
     if (signature === null)
-      throw new SignatureError(`the primary does not sign its ${signed.kind}: give it transfer.keyFile`);
+      throw new SignatureError(`the primary does not sign its ${kind}: give it transfer.keyFile`);
     const bytes = fromHex(signature);
     const message = await messageOf(signed, body);
     for (const key of await this.#keys) if (await crypto.subtle.verify(HMAC, key, bytes, message)) return;
     throw new SignatureError(
-      `the signature of the primary's ${signed.kind} is wrong: it has another key, or somebody changed it`,
+      `the signature of the primary's ${kind} is wrong: it has another key, or somebody changed it`,
     );
   }
 }
@@ -89,9 +83,7 @@ export function nonceOf(field: string | undefined): string | undefined {
 /** What is signed: what the body is, and its SHA-256. */
 async function messageOf(signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const digest = hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", body)));
-  const what =
-    signed.kind === "state" ? [signed.kind, signed.nonce, signed.scope] : [signed.kind, signed.path];
-  return encoder.encode(JSON.stringify(["clusterset-doh transfer", ...what, digest]));
+  return encoder.encode(JSON.stringify(["clusterset-doh transfer", ...signed, digest]));
 }
 
 /** Empty for what is no signature. */
