@@ -179,7 +179,10 @@ export class Accounts {
     };
   }
 
-  /** What clusters have in a service in a view, in order of cluster id. @param view its name; undefined for outside */
+  /**
+   * What clusters have in a service in a view, in order of cluster id.
+   * @param view its name; undefined for outside
+   */
   partsOf(key: string, view?: string): ServicePart[] {
     const entries = this.#entriesOf(key, view);
     const declared = this.#declaredOf(key, entries);
