@@ -40,9 +40,6 @@ export class DamagedCluster extends Error {
   }
 }
 
-/** Rows of entries whose sums are made in one step. */
-const ENTRIES_AT_ONCE = 16;
-
 /** Finds out what changes make of rows. Nothing is written. */
 export class RowPlanner {
   readonly #database: Database;
@@ -159,9 +156,9 @@ export class RowPlanner {
     given: GivenUp,
   ) {
     const parts = new ChangedParts(before?.sum ?? 0);
-    for (const [index, entry] of entries.entries()) {
+    for (const entry of entries) {
       parts.add(entry);
-      if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
+      yield;
     }
     const position = this.#reader.position() + 1;
     const order = before?.hasLostRanks === true && kind === "whole" ? -position : position;
