@@ -116,6 +116,7 @@ describe("a mistake in the config file is reported with its key and the next ste
     [ruled("certificates: [{}]"), "certificates[0]: must have san or fingerprintSha256"],
     [ruled("certificates: [{ san: a }]"), "access.rules[0].certificates: need a trusted authority"],
     [ruled("oidc: [{ issuer: a }]"), "oidc[0]: must have one of jwks, jwksFile, jwksUri and discovery"],
+    [ruled("oidc: [{ issuer: a, audience: a, jwksUri: keys }]"), "oidc[0].jwksUri: must be an https URL"],
     [ruled("addresses: [10.0.0.1/8]"), "addresses[0]: must be a range of addresses"],
     [ruled("scope: {}"), "access.rules[0]: admits no client: give one of bearer, basic, pathTokens"],
     [ruled("scope: { view: a, clusters: [b] }"), "rules[0].scope.view: must be one of clusters"],

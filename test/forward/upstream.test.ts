@@ -138,6 +138,11 @@ it("records after an OPT record are removed: they cannot be moved (RFC 1035 sect
   expect(decoded(given).additionals).toMatchObject([{ name: "a.federation", data: "192.0.2.1" }]);
 });
 
+it("an answer with an OPT record twice or in another section is malformed (RFC 6891 section 6.1.1)", () => {
+  for (const wrong of [{ additionals: [optRecord(), optRecord()] }, { answers: [optRecord()] }])
+    expect(readUpstreamAnswer(query, answerTo(query, wrong))).toBeUndefined();
+});
+
 const name = "www.example.com";
 const asked = queryFor(name, { id: 0 });
 
