@@ -3,14 +3,13 @@ import * as z from "zod";
 import type { CertificateIdentity, Client } from "../access/client.ts";
 import { parseNameserver } from "../forward/local.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
-import { systemClock } from "../gateway/clock.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import { collectIssues } from "../snapshot/parse.ts";
 import { type ApiContext, createApiRoutes } from "./api-routes.ts";
 import { type AuditParts, certificateName, noteForAudit } from "./audit.ts";
 import type { AppEnvironment } from "./messages/environment.ts";
 import { ApiError, jsonResponse } from "./messages/errors.ts";
-import { BodyBudget, readJsonBody } from "./push/bodies.ts";
+import { readJsonBody } from "./push/bodies.ts";
 import { FEDERATIONS, FederationName } from "./route-table.ts";
 
 /** The parts of the routes of stub zones. */
@@ -27,17 +26,6 @@ interface StubRoutesDependencies extends AuditParts {
 }
 
 const MOST_BODY_BYTES = 64 * 1024;
-const LIMITS = {
-  pushSentBytes: MOST_BODY_BYTES,
-  pushBytes: MOST_BODY_BYTES,
-  pushRatio: 200,
-  pushLevels: 32,
-  pushValues: 2_000_000,
-  pushIdleSeconds: 5,
-  pushSeconds: 20,
-  pushBytesInFlight: 64 * MOST_BODY_BYTES,
-  pushSmallBytes: 0,
-};
 
 /**
  * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service
@@ -46,7 +34,6 @@ const LIMITS = {
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
   const { stubs, onChange } = dependencies;
-  const budget = new BodyBudget(LIMITS);
 
   const admit = (context: ApiContext) => {
     const identity = context.env?.client?.certificateIdentity;
@@ -64,8 +51,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
     "GET /": () => jsonResponse(200, { federations: stubs.list().map(describe) }),
     "POST /:name": async (context: ApiContext) => {
       const name = readName(context);
-      const reading = { limits: LIMITS, setTimer: systemClock.setTimer, account: budget.open(name) };
-      const { nameservers } = read(StubRequest, await readJsonBody(context.req.raw, reading));
+      const { nameservers } = read(StubRequest, await readJsonBody(context.req.raw, MOST_BODY_BYTES));
       const isNew = await stubs.register({ name, nameservers }).catch((error) => {
         if (!(error instanceof TooManyFederations)) throw error;
         throw new ApiError(error.code, error.message, { limit: "stub.federations" });

@@ -1,6 +1,7 @@
 import type { Stage } from "../../database/stage.ts";
 import { readAtMost } from "../../dns/bounded-body.ts";
 import type { Clock, Turns } from "../../gateway/clock.ts";
+import type { Limit } from "../../limits/counters.ts";
 import { readJsonLine } from "../../snapshot/lines/json-syntax.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
@@ -52,19 +53,16 @@ const MOST_STEPS = 64;
 /** Characters of the database that take as long to read as one of these. */
 const CHARACTERS_PER_VALUE = 16;
 
-/** How the bytes of a body are read. */
-interface BytesReading {
-  readonly limits: BodyLimits;
+/** By what slow senders are given up. */
+interface Pace {
+  readonly limits: Pick<BodyLimits, "pushIdleSeconds" | "pushSeconds">;
   readonly setTimer: Clock["setTimer"];
-  /**
-   * Counts what the body takes in the memory: the bytes that were sent, or decompressed if that is more.
-   * Default: it is not counted.
-   */
-  readonly account?: BodyAccount;
 }
 
 /** How the lines of a body are taken. */
-interface LinesReading extends BytesReading {
+interface LinesReading extends Pace {
+  readonly limits: BodyLimits;
+  /** Counts what the body takes in the memory: the bytes that were sent, or decompressed if that is more. */
   readonly account: BodyAccount;
   readonly turns: Turns;
   /** Called with the members and elements of each line. */
@@ -83,7 +81,8 @@ export async function stageLines(
   start: (header: LinesHeader) => Stage,
 ): Promise<Stage> {
   const { limits, account, turns, work } = reading;
-  checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
+  const checkSent = atMost(limits.pushSentBytes, "sent", "limits.pushSentBytes");
+  checkHead(request, NDJSON_TYPE, checkSent, ", one JSON value a line (docs/reference/push-api.md)");
   const reader = new LinesReader({ ...DEFAULT_LINE_LIMITS, lineLevels: limits.pushLevels });
   let stage: Stage | undefined;
   let values = 0;
@@ -114,9 +113,43 @@ export async function stageLines(
     }
     begin();
   }
-  for await (const part of readBytes(request, reading)) await turns.run(take(part), MOST_STEPS);
+  const checks = pushChecks(checkSent, limits, account);
+  for await (const part of readBytes(request, checks, reading)) await turns.run(take(part), MOST_STEPS);
   reader.finish();
   return begin()!;
+}
+
+/** The checks of a push, which count its bytes while it arrives. */
+function pushChecks(
+  checkSent: BodyChecks["sent"],
+  { pushSentBytes, pushBytes, pushRatio }: BodyLimits,
+  account: BodyAccount,
+): BodyChecks {
+  const checkPlain = atMost(pushBytes, "decompressed", "limits.pushBytes");
+  let charged = 0;
+  const charge = (bytes: number) => {
+    if (bytes <= charged) return;
+    const more = bytes - charged;
+    charged = bytes;
+    account.charge(more);
+  };
+  return {
+    mostSent: pushSentBytes,
+    sent: (sent) => {
+      checkSent(sent);
+      charge(Math.min(sent, pushBytes));
+    },
+    plain: (bytes, sent) => {
+      checkPlain(bytes);
+      charge(bytes);
+      if (bytes > RATIO_FROM_BYTES && bytes > sent * pushRatio)
+        throw new ApiError(
+          "COMPRESSION_RATIO",
+          `the body decompresses to more than ${pushRatio} times its size`,
+          { limit: "limits.pushRatio" },
+        );
+    },
+  };
 }
 
 /** A compression ratio says nothing about small bodies. */
@@ -125,27 +158,37 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
 /**
  * Checks the Content-Type and the Content-Length before anything is read.
+ * @param checkSent throws for more bytes than may be sent
  * @param hint follows the type in the message of an error
  * @throws {ApiError} 413 or 415
  */
-function checkHead({ headers }: Request, type: string, limits: BodyLimits, hint = ""): void {
+function checkHead({ headers }: Request, type: string, checkSent: BodyChecks["sent"], hint = ""): void {
   const contentType = headers.get("content-type");
   const charset = CHARSET.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
   if (contentType === null || essence(contentType) !== type || charset !== "utf-8")
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", `the Content-Type must be ${type} (UTF-8)${hint}`, {
       headers: { accept: type },
     });
-  const declared = Number(headers.get("content-length") ?? 0);
-  if (!(declared <= limits.pushSentBytes)) throw tooLarge(limits.pushSentBytes, "sent");
+  checkSent(Number(headers.get("content-length") ?? 0));
+}
+
+/** What is checked while a body arrives: each function throws to give it up. */
+interface BodyChecks {
+  /** How many bytes may be sent. */
+  readonly mostSent: number;
+  /** @param sent bytes that have arrived */
+  sent(sent: number): void;
+  /** @param bytes what they are decompressed, so far */
+  plain(bytes: number, sent: number): void;
 }
 
 /**
  * The bytes of a body, decompressed. The body is received as fast as it is sent, whatever its reader does
  * meanwhile: only its sender can make it too slow, for the limits here as for those of the host.
- * @throws {ApiError} 400, 408, 413, 415, or what the account throws
+ * @param pace Default: only that of the host
+ * @throws {ApiError} 400, 408, 415, or what a check throws
  */
-async function* readBytes(request: Request, reading: BytesReading): AsyncGenerator<Uint8Array> {
-  const { limits, account } = reading;
+async function* readBytes(request: Request, checks: BodyChecks, pace?: Pace): AsyncGenerator<Uint8Array> {
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   const isCompressed = encoding === "gzip" || encoding === "x-gzip";
   if (!isCompressed && encoding !== "identity")
@@ -154,13 +197,6 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
     });
   if (request.body === null) return;
   let sent = 0;
-  let charged = 0;
-  const charge = (bytes: number) => {
-    if (bytes <= charged) return;
-    const more = bytes - charged;
-    charged = bytes;
-    account?.charge(more);
-  };
   let failure: unknown;
   let slow: ReturnType<typeof watch> | undefined;
   let giveUp = () => {};
@@ -169,17 +205,18 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
       {
         start(controller) {
           giveUp = () => controller.error(new Error("the body is given up"));
-          slow = watch(reading, (error) => {
-            failure = error;
-            controller.error(error);
-          });
+          slow =
+            pace &&
+            watch(pace, (error) => {
+              failure = error;
+              controller.error(error);
+            });
         },
         transform(part, controller) {
           slow?.arrived();
           sent += part.length;
           try {
-            if (sent > limits.pushSentBytes) throw tooLarge(limits.pushSentBytes, "sent");
-            charge(Math.min(sent, limits.pushBytes));
+            checks.sent(sent);
           } catch (error) {
             failure = error;
             throw error;
@@ -189,7 +226,7 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
         flush: () => slow?.end(),
       },
       undefined,
-      new ByteLengthQueuingStrategy({ highWaterMark: limits.pushSentBytes }),
+      new ByteLengthQueuingStrategy({ highWaterMark: checks.mostSent }),
     ),
   );
   const plain = isCompressed ? counted.pipeThrough(new DecompressionStream("gzip") as GzipStream) : counted;
@@ -202,14 +239,7 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
       });
       if (done) return;
       bytes += value.length;
-      if (bytes > limits.pushBytes) throw tooLarge(limits.pushBytes, "decompressed");
-      charge(bytes);
-      if (bytes > RATIO_FROM_BYTES && bytes > sent * limits.pushRatio)
-        throw new ApiError(
-          "COMPRESSION_RATIO",
-          `the body decompresses to more than ${limits.pushRatio} times its size`,
-          { limit: "limits.pushRatio" },
-        );
+      checks.plain(bytes, sent);
       yield value;
     }
   } finally {
@@ -225,10 +255,13 @@ async function* readBytes(request: Request, reading: BytesReading): AsyncGenerat
 
 type GzipStream = ReadableWritablePair<Uint8Array, Uint8Array>;
 
-function tooLarge(most: number, how: "sent" | "decompressed"): ApiError {
-  return new ApiError("BODY_TOO_LARGE", `the body has more than ${most} bytes ${how}`, {
-    limit: how === "sent" ? "limits.pushSentBytes" : "limits.pushBytes",
-  });
+/** @param limit the limit that counts, if it is one of the configuration */
+function atMost(most: number, how: "sent" | "decompressed", limit?: Limit) {
+  return (bytes: number): void => {
+    // NaN is a Content-Length that is no number.
+    if (!(bytes <= most))
+      throw new ApiError("BODY_TOO_LARGE", `the body has more than ${most} bytes ${how}`, { limit });
+  };
 }
 
 function unreadable(isCompressed: boolean): ApiError {
@@ -340,7 +373,7 @@ const SECOND = 1000;
  * the sender.
  * @param giveUp called at most once
  */
-function watch({ limits, setTimer }: BytesReading, giveUp: (error: ApiError) => void) {
+function watch({ limits, setTimer }: Pace, giveUp: (error: ApiError) => void) {
   const { pushIdleSeconds, pushSeconds } = limits;
   let silent = 0;
   let seconds = 0;
@@ -369,17 +402,14 @@ function tooSlow(message: string, limit: "limits.pushIdleSeconds" | "limits.push
 }
 
 /**
- * Reads a small JSON body, plain or compressed by gzip.
- * @throws {ApiError} 400, 408, 413, 415, 429 or 503 @throws {LinesError} saying what is wrong where
+ * Reads a JSON body of at most `most` bytes, plain or compressed by gzip.
+ * @param pace Default: only that of the host
+ * @throws {ApiError} 400, 408, 413 or 415 @throws {LinesError} saying what is wrong where
  */
-export async function readJsonBody(request: Request, reading: BytesReading): Promise<unknown> {
-  const { limits, account } = reading;
-  checkHead(request, JSON_TYPE, limits);
-  try {
-    // Longer bodies are rejected with 413 before.
-    const bytes = (await readAtMost(readBytes(request, reading), limits.pushBytes))!;
-    return readJsonLine(bytes, 1, { ...DEFAULT_LINE_LIMITS, lineLevels: limits.pushLevels }).value;
-  } finally {
-    account?.release();
-  }
+export async function readJsonBody(request: Request, most: number, pace?: Pace): Promise<unknown> {
+  const checks = { mostSent: most, sent: atMost(most, "sent"), plain: atMost(most, "decompressed") };
+  checkHead(request, JSON_TYPE, checks.sent);
+  // Longer bodies are rejected with 413 before.
+  const bytes = (await readAtMost(readBytes(request, checks, pace), most))!;
+  return readJsonLine(bytes, 1, DEFAULT_LINE_LIMITS).value;
 }

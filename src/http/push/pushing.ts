@@ -57,7 +57,6 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const { gateway, authority, limits } = dependencies;
   const { clock = systemClock } = dependencies;
   const setTimer: Clock["setTimer"] = (...timer) => clock.setTimer(...timer);
-  const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
   const { turns } = gateway;
 
@@ -126,7 +125,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     }),
     "POST /:clusterId/lease": authorized(async (context, clusterId) => {
       const terms = requestedTerms(context);
-      const body = await readJsonBody(context.req.raw, { limits: leaseLimits, setTimer });
+      const body = await readJsonBody(context.req.raw, MOST_LEASE_BYTES, { limits, setTimer });
       const { generation, ...report } = parseMessage(LeaseRequest, body);
       const renewed = await gateway.renew(clusterId, generation, { ...terms, report });
       return jsonResponse(200, renewed);

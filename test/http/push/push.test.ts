@@ -87,6 +87,14 @@ describe("limits", () => {
     await acknowledged(put(exports(12_000)));
   });
 
+  test("a renewal above 4 KiB is rejected with 413, and counts as no limit on pushes", async () => {
+    const { send, limitCounters } = await openPushApi();
+    const body = JSON.stringify({ generation: 1, more: "x".repeat(4096) });
+    const refused = await refusal(send("POST", "west/lease", { body }));
+    expect(refused).toMatchObject({ status: 413, code: "BODY_TOO_LARGE" });
+    expect([...limitCounters].filter(([, count]) => count > 0)).toEqual([]);
+  });
+
   test("of one cluster only so many requests are taken, and others are not kept out by it", async () => {
     const limits = { pushesPerSecond: 0.01, pushBurst: 2 };
     const { put, send, limitCounters } = await openPushApi({ limits });
