@@ -250,8 +250,9 @@ export function createApp(parts: AppParts): App {
     const request = new FetchRequest(c.req.raw, client);
     if (rejection !== undefined) return errorResponse(rejection);
     const { method, path } = c.req;
-    if (method !== "GET" && method !== "HEAD" && answersGet(hono, path, answers))
-      return toResponse(rejectMethod(request, answers ?? { reject: rejectOwn }, "GET, HEAD"));
+    const allowed = methodsAt(hono, path, answers);
+    if (allowed.length > 0 && !allowed.includes(method))
+      return toResponse(rejectMethod(request, answers ?? { reject: rejectOwn }, allowed.join(", ")));
     if (answers?.pages === undefined || !prefersHtml(request.header("accept")))
       return toResponse(notFound(request, answers));
     counters.rejected.hit(404);
@@ -381,12 +382,18 @@ export function ownRouter<E extends Env>(routes: Hono<E>): Hono<E> {
   return routes;
 }
 
-/** Whether a path answers GET and HEAD: pages, files, health and metrics. */
-function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): boolean {
-  const [handlers] = app.router.match("GET", path);
-  if (handlers.length === 0 || rowOf(path).admission === "none") return handlers.length > 0;
-  if (path === "/status") return answers !== undefined;
-  return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
+/** The methods of a path beside the APIs: of pages, files, health and metrics, and of logging in and out. */
+function methodsAt(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): string[] {
+  const has = (method: string) => app.router.match(method, path)[0].length > 0;
+  const isOpen = rowOf(path).admission === "none";
+  const mayRead = () => {
+    if (path === "/status") return answers !== undefined;
+    return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
+  };
+  return [
+    ...(has("GET") && (isOpen || mayRead()) ? ["GET", "HEAD"] : []),
+    ...(isOpen && has("POST") ? ["POST"] : []),
+  ];
 }
 
 /** The parts of a gate. */

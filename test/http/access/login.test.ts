@@ -62,6 +62,15 @@ describe("a person with a bearer token", () => {
   });
 
   it.each([
+    ["/login", "DELETE", "GET, HEAD, POST"],
+    ["/logout", "PUT", "POST"],
+    ["/logout", "GET", "POST"],
+  ])("is told the methods of %s for a %s", async (path, method, allow) => {
+    const { status, headers } = await world.ask(path, {}, { method });
+    expect([status, headers.get("allow")]).toEqual([405, allow]);
+  });
+
+  it.each([
     ["an unknown token", "other"],
     ["no token", ""],
     ["what is no token", "a b"],
