@@ -7,6 +7,7 @@ import {
   readSetupFacts,
   SetupError,
   type SetupFacts,
+  type SetupFile,
   type SetupRequest,
 } from "../../src/http/setup/facts.ts";
 import {
@@ -169,6 +170,20 @@ describe("resolvers", () => {
     const dot = facts({ dot: { address: "192.0.2.9", port: 8853 } });
     expect(corefileOfListener(dot).text).toContain("forward . tls://192.0.2.9:8853 {");
     expect(corefileOfListener(facts({ dot: undefined })).text).toContain("    forward . dns://192.0.2.1\n");
+  });
+
+  it.each([
+    ["plain DNS", { dot: undefined }],
+    ["DNS over TLS", {}],
+    ["DNS over HTTPS", { dot: undefined, dns: undefined }],
+  ])("CoreDNS needs the self-signed certificate where its block names it: %s", (_, changes) => {
+    const given = facts({ isSelfSigned: true, ...changes });
+    for (const { id, steps, files, lacks } of clients.filter(({ id }) => id.startsWith("coredns")))
+      if (lacks?.(given) === undefined)
+        for (const file of files.map((make) => make(given) as SetupFile))
+          expect(steps(given).join(" ").includes("certificate.crt"), id).toBe(
+            file.text.includes("certificate.crt"),
+          );
   });
 
   it("dnsmasq, AdGuard and dnscrypt-proxy's rules name the zone", () => {

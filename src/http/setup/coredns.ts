@@ -72,7 +72,7 @@ const corednsOnKubernetes: ClientSetup = {
         ]
       : []),
     ...addressStep(facts, facts.dot ?? facts.dns),
-    ...trustStep(facts, TRUST),
+    ...(listenerOf(facts).overTls ? trustStep(facts, TRUST) : []),
   ],
   files: [corednsCustom, corednsPatch],
 };
