@@ -16,7 +16,7 @@ const LONGEST_TOKEN = 4000;
 
 /**
  * The request of a browser that logged in, as if it had the token in its Authorization field; undefined for
- * any other. For pages alone: no cache keeps them.
+ * any other. For pages and `/status` alone: no cache keeps them.
  */
 export function withSession(request: ShownRequest): ShownRequest | undefined {
   const token = SESSION.exec(request.header("cookie") ?? "")?.[1];
@@ -98,7 +98,7 @@ ${problem === undefined ? "" : html`<p class="note" role="alert">${problem}.</p>
 <input id="token" name="token" type="password" required autofocus maxlength="${LONGEST_TOKEN}" autocomplete="off" autocapitalize="none" spellcheck="false"></div>
 <button>Log in</button>
 </form>
-<p class="hint">The browser keeps the token in a session cookie of this host name, which counts for pages alone. It is gone when you log out or close the browser.</p>
+<p class="hint">The browser keeps the token in a session cookie of this host name, which counts for pages and /status alone. It is gone when you log out or close the browser.</p>
 <form action="/logout" method="post"><button>Log out</button></form>`,
   };
 }

@@ -151,7 +151,7 @@ const MOST_RECORDS = 100;
 
 /**
  * An answer: a sentence, its explanation, its records.
- * @param hasLinks whether the browser may query, too: its session counts for pages alone
+ * @param hasLinks whether the browser may query, too: its session does not count for queries
  */
 function lookUpResult({ json, query, path, search, explanation }: ExplainedAnswer, hasLinks: boolean): Html {
   const question = json.Question[0] ?? { name: ".", type: 0 };

@@ -22,7 +22,7 @@ describe("a person with a bearer token", () => {
     expect(program.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   });
 
-  it("logs in by the form, and sees with the cookie what the token may see, on pages alone", async () => {
+  it("logs in by the form, and sees with the cookie what the token may see, on pages and /status alone", async () => {
     const response = await logIn(" laptop ");
     expect([response.status, response.headers.get("location")]).toEqual([303, "/"]);
     const [cookie, ...attributes] = response.headers.get("set-cookie")!.split("; ");
