@@ -243,15 +243,14 @@ function* exportsOf(
   return { exports: { total, entries }, refusals, findings, findingCount: own.length };
 }
 
-/** The most services that are searched for an example, in the order of names. */
-const MOST_SERVICES = 50;
+/** The services that the first page shows, and among which there is an example. */
+export const FIRST_SERVICES = { offset: 0, most: 50, words: [] };
 
 /**
  * The name of a service that has an address, and on which clusters agree if there is such a one; undefined if
  * no service has an address.
  */
-export async function exampleIn(directory: Directory, zone: string): Promise<SetupRequest["example"]> {
-  const part = await directory.services({ offset: 0, most: MOST_SERVICES, words: [] });
+export function exampleIn(part: Part<GridRow>, zone: string): SetupRequest["example"] {
   if ("missing" in part) return undefined;
   const answered = part.entries.filter(({ addresses }) => addresses.length > 0);
   const service = answered.find(({ hasConflict }) => hasConflict !== true) ?? answered[0];

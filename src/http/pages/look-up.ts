@@ -5,7 +5,7 @@ import { byNeed, servingSentence } from "../cluster-state.ts";
 import type { PageParts } from "../doh/rule-answers.ts";
 import type { JsonAnswer, JsonRecord } from "../json.ts";
 import { encodeBase64url, type HttpRequest } from "../messages/message.ts";
-import { exampleIn, type ListPart, type Missing } from "./directory.ts";
+import { exampleIn, FIRST_SERVICES, type ListPart, type Missing } from "./directory.ts";
 import { type ExplainedAnswer, explainedAnswer, explanationView, type PageQuestion } from "./explained.ts";
 import { serviceGrid, timeLine } from "./grid.ts";
 import { conflictList, findingList, partOf, searchForm } from "./lists.ts";
@@ -23,8 +23,7 @@ import {
   viewField,
 } from "./page.ts";
 
-/** The number of services, and of entries of each list, here; the lists' own pages have more. */
-const SERVICES = 50;
+/** The number of entries of each list of objections here; its own page has more. */
 const FEW = 10;
 
 /** `/`: a look-up with its result, and lists of names. */
@@ -35,11 +34,11 @@ export async function lookUpPage(parts: PageParts, request: HttpRequest): Promis
   const now = clock();
   const range = { offset: 0, most: FEW };
   const [services, conflicts, findings] = await Promise.all([
-    directory.services({ offset: 0, most: SERVICES, words: [] }),
+    directory.services(FIRST_SERVICES),
     directory.conflicts(range),
     directory.findings(range),
   ]);
-  const example = (await exampleIn(directory, zone)) ?? { name: `dns-version.${zone}`, type: "TXT" };
+  const example = exampleIn(services, zone) ?? { name: `dns-version.${zone}`, type: "TXT" };
   const typed = readTypedQuestion(new URL(request.url));
   const looked = typed && (await explainedAnswer(parts, toPageQuestion(typed), request));
   // An invalid question becomes an error next to the form.

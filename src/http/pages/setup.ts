@@ -14,7 +14,7 @@ import {
   type SetupFile,
 } from "../setup/facts.ts";
 import { RESOLVERS, systemdResolved } from "../setup/resolvers.ts";
-import { exampleIn } from "./directory.ts";
+import { exampleIn, FIRST_SERVICES } from "./directory.ts";
 import { withSession } from "./login.ts";
 import { copied, type Html, notFoundPage, options, type Page } from "./page.ts";
 
@@ -96,7 +96,7 @@ async function readFacts(c: SetupContext, parts: PageParts): Promise<SetupFacts>
     url: urlToken?.prefix === "" ? c.req.url : (publicUrl ?? c.req.url),
     prefix: urlToken?.prefix,
     zone,
-    example: await exampleIn(parts.directory, zone),
+    example: exampleIn(await parts.directory.services(FIRST_SERVICES), zone),
     isSelfSigned: certificate !== undefined,
   });
 }

@@ -93,3 +93,14 @@ describe("a look-up", () => {
     );
   });
 });
+
+it("lists the services once, on hosts that fetch them too", async () => {
+  let requests = 0;
+  const services = async () => {
+    requests++;
+    return { total: 0, services: [] };
+  };
+  const fetching = await pagesWorld([], { listed: () => ({ world: {} as never, services }) });
+  expect((await fetching.page("/")).status).toBe(200);
+  expect(requests).toBe(1);
+});
