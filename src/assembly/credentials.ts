@@ -34,6 +34,12 @@ export function keySourceOf(
   return discovery === true ? remoteKeys({ ...access, url: issuer, discovery: true }) : undefined;
 }
 
+/** Equal for tokens of one issuer with keys from one place: they share a source, whose keys are fetched once. */
+export function keysPlace(issued: IssuedTokens): string {
+  const { issuer, jwks, jwksFile, jwksUri, discovery, caFile, tokenFile } = issued;
+  return JSON.stringify([issuer, jwks, jwksFile, jwksUri, discovery, caFile, tokenFile]);
+}
+
 /** The selection in the form of a verifier. */
 function selectedTokens({ issuer, audience, subject, claims = {} }: IssuedTokens) {
   return {
@@ -103,7 +109,13 @@ export function createEdgeAccess(
   log: Log,
 ): EdgeIdentities {
   const onFailure = logKeys(log);
-  const keysOf = (issued: IssuedTokens) => keySourceOf(issued, { onFailure })!;
+  const sources = new Map<string, KeySource>();
+  const keysOf = (issued: IssuedTokens) => {
+    const place = keysPlace(issued);
+    const source = sources.get(place) ?? keySourceOf(issued, { onFailure })!;
+    sources.set(place, source);
+    return source;
+  };
   const authority = createAuthority(authoritySettings(pushing, "push.credentials", keysOf));
   const rules = createAccessRules(publicScope(access), access.rules);
   const credentials = access.rules.map((rule) => ruleCredentials(rule, keysOf));
