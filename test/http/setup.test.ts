@@ -1,22 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CLIENT_GROUPS } from "../../src/http/pages/setup.ts";
-import { corefile, corefileOfListener } from "../../src/http/setup/coredns.ts";
-import { appleProfile, nameBasedUuid } from "../../src/http/setup/devices.ts";
+import { clientsFor, dnsStamp, nameBasedUuid } from "../../src/http/setup/clients.ts";
 import {
   readSetupFacts,
   SetupError,
   type SetupFacts,
-  type SetupFile,
   type SetupRequest,
 } from "../../src/http/setup/facts.ts";
-import {
-  adguardUpstream,
-  dnscryptProxyForwarding,
-  dnscryptProxyServer,
-  dnsmasqConf,
-  dnsStamp,
-} from "../../src/http/setup/resolvers.ts";
 
 /** Facts of a gateway with all listeners; `changes` override them. */
 function facts(changes: Partial<SetupRequest> = {}): SetupFacts {
@@ -31,9 +21,14 @@ function facts(changes: Partial<SetupRequest> = {}): SetupFacts {
   });
 }
 
-const clients = CLIENT_GROUPS.flatMap((group) => group.clients);
 const filesOf = async (of: SetupFacts) =>
-  Promise.all(clients.flatMap(({ files }) => files.map((make) => make(of))));
+  (await clientsFor(of)).flatMap(({ files }) => Object.entries(files));
+/** The text of the one file of this name. */
+async function fileOf(name: string, changes?: Partial<SetupRequest>): Promise<string> {
+  const [file, ...more] = (await filesOf(facts(changes))).filter(([fileName]) => fileName === name);
+  expect(more).toEqual([]);
+  return file![1];
+}
 
 describe("the facts", () => {
   it.each([
@@ -73,7 +68,7 @@ const hostile = fc.oneof(
 );
 
 it("untrusted text cannot add to a file: any host, zone and example is either rejected or appears only in its place", async () => {
-  const lines = (await filesOf(facts())).map(({ text }) => text.split("\n").length);
+  const lines = (await filesOf(facts())).map(([, text]) => text.split("\n").length);
   await fc.assert(
     fc.asyncProperty(hostile, hostile, hostile, async (host, zone, name) => {
       let asked: SetupFacts;
@@ -86,29 +81,25 @@ it("untrusted text cannot add to a file: any host, zone and example is either re
       for (const text of [asked.zone, asked.host, asked.example.name])
         expect(text).toMatch(/^[-a-z0-9_.:]+$/);
       const files = await filesOf(asked);
-      for (const [index, file] of files.entries()) {
-        expect(file.fileName).toMatch(/^[-\w.]+$/);
-        expect(file.text).toMatch(/^[\n\x20-\x7e]+$/);
+      for (const [index, [fileName, text]] of files.entries()) {
+        expect(fileName).toMatch(/^[-\w.]+$/);
+        expect(text).toMatch(/^[\n\x20-\x7e]+$/);
         // A host that is an address, or a zone in .test, changes single lines on purpose.
-        expect(Math.abs(file.text.split("\n").length - lines[index]!)).toBeLessThanOrEqual(2);
+        expect(Math.abs(text.split("\n").length - lines[index]!)).toBeLessThanOrEqual(2);
       }
     }),
     { numRuns: 500 },
   );
 });
 
-const lines = ({ text }: { text: string }) => text.trimEnd().split("\n");
+const PROFILE = "clusterset.test.mobileconfig";
 
 describe("Apple", () => {
   const UUID = /[0-9A-F]{8}-[0-9A-F]{4}-5[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}/g;
 
   it("a profile sends only queries for the zone to the gateway (DeviceManagement, DNSSettings)", async () => {
-    const made = await appleProfile(facts());
-    expect(made).toMatchObject({
-      fileName: "clusterset.test.mobileconfig",
-      contentType: "application/x-apple-aspen-config",
-    });
-    const all = lines(made).map((line) => line.trim());
+    const made = await fileOf(PROFILE);
+    const all = made.split("\n").map((line) => line.trim());
     const at = all.indexOf("<key>DNSSettings</key>");
     expect(all.slice(at - 3, at + 15)).toEqual([
       "<key>PayloadContent</key>",
@@ -120,14 +111,14 @@ describe("Apple", () => {
       "</dict>",
     ]);
     for (const tag of ["array", "dict", "plist"])
-      expect(made.text.split(`<${tag}`)).toHaveLength(made.text.split(`</${tag}>`).length);
+      expect(made.split(`<${tag}`)).toHaveLength(made.split(`</${tag}>`).length);
     for (const type of ["Configuration", "com.apple.dnsSettings.managed"])
       expect(all[all.indexOf(`<string>${type}</string>`) - 1]).toBe("<key>PayloadType</key>");
   });
 
   it("has UUIDs that depend only on gateway and zone, by RFC 9562 section 5.5", async () => {
     const uuids = async (changes?: Partial<SetupRequest>) =>
-      (await appleProfile(facts(changes))).text.match(UUID)!;
+      (await fileOf(`${changes?.zone ?? "clusterset.test"}.mobileconfig`, changes)).match(UUID)!;
     const first = await uuids();
     expect(new Set(first).size).toBe(2);
     expect(await uuids({ addresses: [], isSelfSigned: true })).toEqual(first);
@@ -156,49 +147,50 @@ describe("DNS stamps (draft-denis-dns-stamps)", () => {
     expect(read(dnsStamp(facts(changes)))).toBe(stamp);
   });
 
-  it("are in dnscrypt-proxy's configuration", () => {
-    const { text } = dnscryptProxyServer(facts());
+  it("are in dnscrypt-proxy's configuration", async () => {
+    const text = await fileOf("dnscrypt-proxy.toml");
     expect(text).toContain("server_names = ['clusterset-doh']\n");
     expect(text).toContain(`\nstamp = '${dnsStamp(facts())}'\n`);
   });
 });
 
 describe("resolvers", () => {
-  it("CoreDNS forwards the zone by DNS over HTTPS, over TLS, or by plain DNS", () => {
-    const ipv6 = facts({ url: "https://[2001:db8::1]:8443" });
-    expect(corefile(ipv6).text).toContain("    forward . https://[2001:db8::1]:8443\n");
-    const dot = facts({ dot: { address: "192.0.2.9", port: 8853 } });
-    expect(corefileOfListener(dot).text).toContain("forward . tls://192.0.2.9:8853 {");
-    expect(corefileOfListener(facts({ dot: undefined })).text).toContain("    forward . dns://192.0.2.1\n");
+  it("CoreDNS forwards the zone by DNS over HTTPS, over TLS, or by plain DNS", async () => {
+    expect(await fileOf("Corefile", { url: "https://[2001:db8::1]:8443" })).toContain(
+      "    forward . https://[2001:db8::1]:8443\n",
+    );
+    const dot = { address: "192.0.2.9", port: 8853 };
+    expect(await fileOf("Corefile-dns", { dot })).toContain("forward . tls://192.0.2.9:8853 {");
+    expect(await fileOf("Corefile-dns", { dot: undefined })).toContain("    forward . dns://192.0.2.1\n");
   });
 
   it.each([
     ["plain DNS", { dot: undefined }],
     ["DNS over TLS", {}],
     ["DNS over HTTPS", { dot: undefined, dns: undefined }],
-  ])("CoreDNS needs the self-signed certificate where its block names it: %s", (_, changes) => {
-    const given = facts({ isSelfSigned: true, ...changes });
+  ])("CoreDNS needs the self-signed certificate where its block names it: %s", async (_, changes) => {
+    const clients = await clientsFor(facts({ isSelfSigned: true, ...changes }));
     for (const { id, steps, files, lacks } of clients.filter(({ id }) => id.startsWith("coredns")))
-      if (lacks?.(given) === undefined)
-        for (const file of files.map((make) => make(given) as SetupFile))
-          expect(steps(given).join(" ").includes("certificate.crt"), id).toBe(
-            file.text.includes("certificate.crt"),
-          );
+      if (lacks === undefined)
+        for (const text of Object.values(files))
+          expect(steps.join(" ").includes("certificate.crt"), id).toBe(text.includes("certificate.crt"));
   });
 
-  it("dnsmasq, AdGuard and dnscrypt-proxy's rules name the zone", () => {
-    expect(lines(dnsmasqConf(facts()))).toEqual([
-      "server=/clusterset.test/192.0.2.1",
-      "rebind-domain-ok=/clusterset.test/",
-    ]);
-    expect(lines(adguardUpstream(facts()))).toEqual(["[/clusterset.test/]https://doh.example.org/dns-query"]);
-    expect(lines(dnscryptProxyForwarding(facts()))).toEqual(["clusterset.test 192.0.2.1"]);
+  it("dnsmasq, AdGuard and dnscrypt-proxy's rules name the zone", async () => {
+    const { files } = (await clientsFor(facts())).find(({ id }) => id === "dnsmasq")!;
+    expect(files).toEqual({
+      "clusterset-doh.conf": "server=/clusterset.test/192.0.2.1\nrebind-domain-ok=/clusterset.test/\n",
+    });
+    expect(await fileOf("adguard-upstream.txt")).toBe(
+      "[/clusterset.test/]https://doh.example.org/dns-query\n",
+    );
+    expect(await fileOf("forwarding-rules.txt")).toBe("clusterset.test 192.0.2.1\n");
   });
 });
 
 describe("clients that need a setting first", () => {
-  const lacking = (changes: Parameters<typeof facts>[0]) =>
-    clients.filter(({ lacks }) => lacks?.(facts(changes)) !== undefined).map(({ id }) => id);
+  const lacking = async (changes: Parameters<typeof facts>[0]) =>
+    (await clientsFor(facts(changes))).filter(({ lacks }) => lacks !== undefined).map(({ id }) => id);
 
   it.each([
     ["all settings are on", { outside: "forward" }, []],
@@ -215,18 +207,16 @@ describe("clients that need a setting first", () => {
       ["apple", "chromium", "firefox"],
     ],
     ["the certificate is self-signed", { isSelfSigned: true, outside: "forward" }, ["firefox"]],
-  ] as const)("are listed if %s", (_, changes, expected) => expect(lacking(changes)).toEqual(expected));
+  ] as const)("are listed if %s", async (_, changes, expected) =>
+    expect(await lacking(changes)).toEqual(expected),
+  );
 
-  it("have a sentence that says what to do, and a step for an address that is a placeholder", () => {
+  it("have a sentence that says what to do, and a step for an address that is a placeholder", async () => {
     const poor = facts({ zone: "clusterset.local", dns: undefined, dot: undefined, addresses: [] });
-    const unknown = facts({ addresses: [] });
-    for (const { lacks, files, steps } of clients) {
-      const said = lacks?.(poor);
-      if (said !== undefined) expect(said).toMatch(/setting|set `outsideZones`/i);
-      expect(steps(poor).length).toBeGreaterThan(0);
-      for (const made of files.map((make) => make(unknown)))
-        if (!(made instanceof Promise) && made.text.includes("GATEWAY_ADDRESS"))
-          expect(steps(unknown).join("\n")).toContain("Replace `GATEWAY_ADDRESS`");
-    }
+    for (const { lacks } of await clientsFor(poor))
+      if (lacks !== undefined) expect(lacks).toMatch(/setting|set `outsideZones`/i);
+    for (const { steps, files } of await clientsFor(facts({ addresses: [] })))
+      for (const text of Object.values(files))
+        if (text.includes("GATEWAY_ADDRESS")) expect(steps.join("\n")).toContain("Replace `GATEWAY_ADDRESS`");
   });
 });

@@ -3,31 +3,13 @@ import { html } from "hono/html";
 import type { PageParts } from "../doh/rule-answers.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
 import { FetchRequest, prefersHtml } from "../messages/message.ts";
-import { COREDNS } from "../setup/coredns.ts";
-import { apple, BROWSERS, COMMAND_LINE } from "../setup/devices.ts";
-import {
-  type ClientSetup,
-  PLAIN_TEXT,
-  readSetupFacts,
-  SetupError,
-  type SetupFacts,
-  type SetupFile,
-} from "../setup/facts.ts";
-import { RESOLVERS, systemdResolved } from "../setup/resolvers.ts";
+import { type ClientSetup, clientsFor } from "../setup/clients.ts";
+import { readSetupFacts, SetupError, type SetupFacts } from "../setup/facts.ts";
 import { exampleIn, FIRST_SERVICES } from "./directory.ts";
 import { withSession } from "./login.ts";
 import { copied, type Html, notFoundPage, options, type Page } from "./page.ts";
 
 type SetupContext = Context<AppEnvironment>;
-
-/** All clients by kind, in the order of the page. */
-export const CLIENT_GROUPS: readonly { readonly title: string; readonly clients: readonly ClientSetup[] }[] =
-  [
-    { title: "Command line", clients: COMMAND_LINE },
-    { title: "Devices", clients: [apple, systemdResolved] },
-    { title: "Browsers", clients: BROWSERS },
-    { title: "Resolvers", clients: [...COREDNS, ...RESOLVERS] },
-  ];
 
 /** `/setup`: how to make each client query this gateway for a zone, which is that of `?zone=`. */
 export async function setupPage(parts: PageParts, c: SetupContext): Promise<Page> {
@@ -44,15 +26,12 @@ export async function setupPage(parts: PageParts, c: SetupContext): Promise<Page
 /** `/setup/<client>/<file>`, for the zone of `?zone=`. */
 export async function setupFile(parts: PageParts, c: SetupContext): Promise<Page | Response> {
   const { client: id, file: name } = c.req.param();
-  const client = CLIENT_GROUPS.flatMap(({ clients }) => clients).find((one) => one.id === id);
-  if (client === undefined) return missing(c, NO_FILE);
   try {
-    const facts = await readFacts(c, parts);
-    const lacks = client.lacks?.(facts);
+    const clients = await clientsFor(await readFacts(c, parts));
+    const { lacks, files = {} } = clients.find((one) => one.id === id) ?? {};
     if (lacks !== undefined) return missing(c, lacks);
-    const files = await Promise.all(client.files.map((make) => make(facts)));
-    const file = files.find(({ fileName }) => fileName === name);
-    return file === undefined ? missing(c, NO_FILE) : download(file);
+    const text = Object.entries(files).find(([fileName]) => fileName === name)?.[1];
+    return text === undefined ? missing(c, NO_FILE) : download(name!, text);
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     return missing(c, error.message);
@@ -69,7 +48,7 @@ export function certificateFile({ gatewayAddresses }: PageParts, c: SetupContext
   const text = gatewayAddresses?.().certificate;
   return text === undefined
     ? missing(c, "this gateway's certificate is not self-signed: clients need no file to trust it")
-    : download({ fileName: CERTIFICATE_FILE, contentType: "application/x-pem-file", text });
+    : download(CERTIFICATE_FILE, text);
 }
 
 /** The error for a missing file: a page for browsers. */
@@ -112,10 +91,19 @@ function cannotBeSetUp(message: string, zones: readonly string[]): Page {
   };
 }
 
-function download({ fileName, contentType, text }: SetupFile): Response {
+const PLAIN_TEXT = "text/plain; charset=utf-8";
+/** By the end of a file's name. */
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  crt: "application/x-pem-file",
+  json: "application/json; charset=utf-8",
+  mobileconfig: "application/x-apple-aspen-config",
+  yaml: "application/yaml; charset=utf-8",
+};
+
+function download(fileName: string, text: string): Response {
   return new Response(text, {
     headers: {
-      "content-type": contentType,
+      "content-type": CONTENT_TYPES[fileName.split(".").at(-1)!] ?? PLAIN_TEXT,
       "content-disposition": `attachment; filename="${fileName}"`,
       // Its text depends on the Host field, which the sender of the request chooses.
       "cache-control": "private, no-cache",
@@ -132,12 +120,7 @@ async function pageFor(
 ): Promise<Page> {
   const { zone, resource, origin, prefix, example } = facts;
   const json = `${origin}${prefix}/resolve?name=${encodeURIComponent(example.name)}&type=${example.type}`;
-  const groups = await Promise.all(
-    CLIENT_GROUPS.map(async ({ title, clients }) => ({
-      title,
-      clients: await Promise.all(clients.map((client) => clientDetails(client, facts))),
-    })),
-  );
+  const groups = Object.entries(Object.groupBy(await clientsFor(facts), ({ group }) => group));
   return {
     title: `Set up a client for ${zone}`,
     at: "/setup",
@@ -153,8 +136,8 @@ ${facts.dns === undefined ? "" : html`<dt>Plain DNS</dt><dd>${port(facts.dns)}</
 </dl>
 ${publicUrl === undefined ? html`<p class="hint">The address is that of this request. If clients reach the gateway at another one, set publicUrl in its configuration.</p>` : ""}
 ${groups.map(
-  ({ title, clients }) => html`<h2>${title}</h2>
-${clients}`,
+  ([group, clients = []]) => html`<h2>${group}</h2>
+${clients.map((client) => clientDetails(client, zone))}`,
 )}
 ${
   facts.isSelfSigned
@@ -177,19 +160,16 @@ function port({ address, port }: { readonly address: string | undefined; readonl
   return html`port ${port}${address === undefined ? "" : html` of <code>${address}</code>`}`;
 }
 
-async function clientDetails(client: ClientSetup, facts: SetupFacts): Promise<Html> {
-  const { id, title } = client;
-  const lacks = client.lacks?.(facts);
+function clientDetails({ id, title, lacks, steps, files }: ClientSetup, zone: string): Html {
   if (lacks !== undefined)
     return html`<details><summary>${title} <span class="soft">(needs a setting)</span></summary><div id="${id}"><p class="note">${withCode(lacks)}</p></div></details>`;
-  const files = await Promise.all(client.files.map((make) => make(facts)));
   return html`<details><summary>${title}</summary><div id="${id}">
-<ul>${client.steps(facts).map((step) => html`<li>${withCode(step)}</li>`)}</ul>
-${files.map(
-  ({
+<ul>${steps.map((step) => html`<li>${withCode(step)}</li>`)}</ul>
+${Object.entries(files).map(
+  ([
     fileName,
     text,
-  }) => html`<h3><a href="${fileUrl(id, fileName, facts.zone)}" download="${fileName}">${fileName}</a></h3>
+  ]) => html`<h3><a href="${fileUrl(id, fileName, zone)}" download="${fileName}">${fileName}</a></h3>
 <pre tabindex="0" aria-label="${fileName}" data-copy="${fileName}">${text}</pre>`,
 )}
 </div></details>`;

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { CLIENT_GROUPS } from "../../../src/http/pages/setup.ts";
+import { clientsFor } from "../../../src/http/setup/clients.ts";
+import { readSetupFacts } from "../../../src/http/setup/facts.ts";
 import { snapshot } from "../../merge/fixtures.ts";
 import { twoClusters } from "../../resolve/world.ts";
 import { ORIGIN, type PagesWorld, pagesWorld } from "./pages-world.ts";
@@ -38,10 +39,11 @@ describe("/setup", () => {
   it("links to every file that it shows, with the same text", async () => {
     const { html, links } = await world.page("/setup");
     const files = links.filter((link) => /^\/setup\/[^/]+\/[^/]+\?/.test(link));
-    const shown = CLIENT_GROUPS.flatMap(({ clients }) => clients)
+    const facts = readSetupFacts({ url: "https://doh.example.org", zone: "clusterset.test" });
+    const shown = (await clientsFor(facts))
       // Firefox does not accept the self-signed certificate.
       .filter(({ id }) => id !== "firefox")
-      .reduce((count, { files: made }) => count + made.length, 0);
+      .reduce((count, { files: made }) => count + Object.keys(made).length, 0);
     // The certificate is only a link.
     expect(files).toHaveLength(shown + 1);
     for (const link of files) {
@@ -49,6 +51,8 @@ describe("/setup", () => {
       expect(response.status, link).toBe(200);
       expect(response.headers.get("cache-control")).toBe("private, no-cache");
       const fileName = link.split("?")[0]!.split("/").at(-1);
+      if (fileName?.endsWith(".mobileconfig"))
+        expect(response.headers.get("content-type")).toBe("application/x-apple-aspen-config");
       expect(response.headers.get("content-disposition")).toBe(`attachment; filename="${fileName}"`);
       const text = await response.text();
       if (link.startsWith("/setup/certificate/")) continue;
