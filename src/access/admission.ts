@@ -14,7 +14,7 @@ import { type AccessRules, type Admission, type Admitted, type NotAdmitted, RULE
 import {
   BearerTable,
   bearerToken,
-  PasswordTable,
+  readBasicCredentials,
   SecretTable,
   type Sha256,
   sha256BySubtle,
@@ -60,10 +60,14 @@ export function createAdmit(settings: AdmitSettings): Admit {
   });
   const pathTokens = new SecretTable(each((rule) => rule.pathTokens));
   const hostTokens = new SecretTable(each((rule) => rule.hostTokens));
-  const passwords = new PasswordTable(
-    each(({ basic }) => basic),
+  const passwords = new BearerTable({
+    secrets: each(({ basic }) => basic).map(([admitted, { username, passwordSha256 }]) => ({
+      holder: { admitted, username: username.normalize("NFC") },
+      tokenSha256: passwordSha256,
+    })),
+    setting: "access.rules",
     sha256,
-  );
+  });
   const certificates = each((rule) => rule.certificates);
   const addresses = each((rule) => rule.addresses && parseAddressRanges(rule.addresses));
   const kinds = knownKinds(credentials);
@@ -109,6 +113,15 @@ export function createAdmit(settings: AdmitSettings): Admit {
     }
   };
 
+  /** Names are compared only after a password fits, so the time reveals nothing about passwords. */
+  const byPassword = (authorization: string): MaybePromise<Admission> => {
+    const given = readBasicCredentials(authorization);
+    return andThen(given && passwords.holdersOf(given.password), (holders) => {
+      const holder = [...(holders ?? [])].find(({ username }) => username === given?.username);
+      return holder?.admitted ?? notAdmitted(kinds, "unknown", UNKNOWN_PASSWORD);
+    });
+  };
+
   /** Undefined if there is no field of a scheme that a rule has. */
   const byAuthorization = (request: ShownRequest): MaybePromise<Admission | undefined> => {
     const { bearer, basic } = kinds;
@@ -124,10 +137,7 @@ export function createAdmit(settings: AdmitSettings): Admit {
       return admission;
     }
     if (!basic || !/^basic(?: |$)/i.test(authorization)) return undefined;
-    return andThen(
-      passwords.find(authorization),
-      (admitted) => admitted ?? notAdmitted(kinds, "unknown", UNKNOWN_PASSWORD),
-    );
+    return byPassword(authorization);
   };
 
   const byConnection = (request: ShownRequest): Admission => {

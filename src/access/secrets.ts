@@ -8,26 +8,21 @@ const WORDS = 8;
 
 /**
  * Secrets of one kind by their SHA-256, each with its holder. Several secrets may have one holder, for
- * rotation. Secrets with two parts (a name and a password) have two digests in a row.
+ * rotation.
  */
 export class SecretTable<Holder> {
   readonly #holders: readonly Holder[];
   readonly #words: Int32Array;
-  readonly #parts: number;
 
   /** @throws {RangeError} if a digest is not 64 hex digits */
-  constructor(secrets: readonly (readonly [holder: Holder, ...digests: string[]])[]) {
+  constructor(secrets: readonly (readonly [holder: Holder, digest: string])[]) {
     this.#holders = secrets.map(([holder]) => holder);
-    this.#parts = (secrets[0]?.length ?? 2) - 1;
-    this.#words = new Int32Array(secrets.length * this.#parts * WORDS);
-    let at = 0;
-    for (const [, ...digests] of secrets)
-      for (const text of digests) {
-        const digest = parseDigest(text);
-        if (digest === undefined) throw new RangeError("a secret needs a SHA-256 of 64 hex digits");
-        this.#words.set(wordsOf(digest), at);
-        at += WORDS;
-      }
+    this.#words = new Int32Array(secrets.length * WORDS);
+    for (const [index, [, text]] of secrets.entries()) {
+      const digest = parseDigest(text);
+      if (digest === undefined) throw new RangeError("a secret needs a SHA-256 of 64 hex digits");
+      this.#words.set(wordsOf(digest), index * WORDS);
+    }
   }
 
   get size(): number {
@@ -35,17 +30,16 @@ export class SecretTable<Holder> {
   }
 
   /**
-   * The holder of the first secret with these digests. All are compared to their end, in the same time
+   * The holder of the first secret with this digest. All are compared to their end, in the same time
    * whichever matches.
    */
-  find(...digests: Uint8Array[]): Holder | undefined {
-    const parts = digests.map(wordsOf);
+  find(digest: Uint8Array): Holder | undefined {
+    const words = wordsOf(digest);
     let found = -1;
     let at = 0;
     for (let index = 0; index < this.#holders.length; index++) {
       let difference = 0;
-      for (const words of parts)
-        for (let word = 0; word < WORDS; word++) difference |= words[word]! ^ this.#words[at++]!;
+      for (let word = 0; word < WORDS; word++) difference |= words[word]! ^ this.#words[at++]!;
       // Without a branch: all ones if it matches; the first match stays.
       const fits = (difference === 0 ? -1 : 0) & (found >> 31);
       found = (fits & index) | (~fits & found);
@@ -100,7 +94,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
 
 /**
  * Bearer tokens with their holders: secrets by their SHA-256, and tokens of issuers. Clients, clusters that
- * push, and secondaries have a table each. A token is compared with every secret, in a time that does not
+ * push, and secondaries have a table each, and passwords of clients one. A token is compared with every secret, in a time that does not
  * depend on the result.
  */
 export class BearerTable<Holder> {
@@ -154,66 +148,6 @@ function parseDigest(hex: string): Uint8Array | undefined {
   return Uint8Array.from({ length: 32 }, (_, index) =>
     Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16),
   );
-}
-
-/** User names with the SHA-256 of their passwords in hex. */
-interface Password {
-  readonly username: string;
-  readonly passwordSha256: string;
-}
-
-/**
- * User names and passwords (RFC 7617), each with its holder. Names are compared like passwords, so the time
- * reveals none.
- */
-export class PasswordTable<Holder> {
-  readonly #passwords: readonly (readonly [Holder, Password])[];
-  readonly #sha256: Sha256;
-  /** Made at the first use, since names have to be hashed for it. */
-  #table: MaybePromise<SecretTable<Holder>> | undefined;
-
-  constructor(passwords: readonly (readonly [Holder, Password])[], sha256: Sha256) {
-    this.#passwords = passwords;
-    this.#sha256 = sha256;
-  }
-
-  /** The holder of the name and password in an Authorization field. */
-  find(authorization: string): MaybePromise<Holder | undefined> {
-    const given = readBasicCredentials(authorization);
-    if (given === undefined) return undefined;
-    return andThen(this.#digest(given.username), (username) =>
-      andThen(this.#digest(given.password), (password) =>
-        andThen(this.#tableOfAll(), (table) => table.find(username, password)),
-      ),
-    );
-  }
-
-  #tableOfAll(): MaybePromise<SecretTable<Holder>> {
-    if (this.#table !== undefined) return this.#table;
-    const names = this.#passwords.map(([, { username }]) => this.#digest(username.normalize("NFC")));
-    const make = (digests: readonly Uint8Array[]) => {
-      this.#table = new SecretTable(
-        this.#passwords.map(([holder, { passwordSha256 }], index) => [
-          holder,
-          hexOf(digests[index]!),
-          passwordSha256,
-        ]),
-      );
-      return this.#table;
-    };
-    this.#table = names.some((name) => name instanceof Promise)
-      ? Promise.all(names).then(make)
-      : make(names as Uint8Array[]);
-    return this.#table;
-  }
-
-  #digest(text: string): MaybePromise<Uint8Array> {
-    return this.#sha256(new TextEncoder().encode(text));
-  }
-}
-
-function hexOf(digest: Uint8Array): string {
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** A name and a password, in Unicode Normalization Form C. */

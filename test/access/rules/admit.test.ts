@@ -105,6 +105,14 @@ const UNKNOWN = [
 ] as const;
 
 describe("a client", () => {
+  it("is found by its name among users with one password", async () => {
+    const passwordSha256 = sha256("secret");
+    const own = ["one", "two"].map((name) => ({ name, basic: [{ username: name, passwordSha256 }] }));
+    const { admit } = authority({ rules: own });
+    for (const name of ["one", "two"]) expect(resultOf(await admit(basic(`${name}:secret`)))).toBe(name);
+    expect(resultOf(await admit(basic("three:secret")))).toEqual(PASSWORD);
+  });
+
   it.each(UNKNOWN)("with %s is refused, or public unless it is wrong", async (_, request, refusal) => {
     expect(resultOf(await authority().admit(request))).toEqual(refusal);
     const admission = await authority({ everybody: EVERYTHING }).admit(request);
