@@ -54,13 +54,21 @@ import {
 } from "./route-table.ts";
 
 /** The parts of the application. */
-export interface AppParts
-  extends OwnRoutes,
-    DnsPathsParts,
-    Omit<SharedParts, "clientAddress" | "endpointAt"> {
+export interface AppParts extends DnsPathsParts, Omit<SharedParts, "clientAddress" | "endpointAt"> {
   readonly access: AccessControl;
   /** Makes the sources of answers for the clients of a rule; called once for each rule. */
   readonly within: (rule: AccessRule) => RuleParts;
+  /** The push API, mounted at `/api/v1/clusters`. */
+  readonly pushRoutes?: Hono<AppEnvironment>;
+  /** The transfer of generations to secondaries, mounted at `/api/v1/transfer`. */
+  readonly transferRoutes?: Hono<AppEnvironment> | undefined;
+  /** The registration of stub zones, mounted at `/federations`. */
+  readonly stubRoutes?: Hono<AppEnvironment> | undefined;
+  /**
+   * Loads what makes the document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a
+   * file: they do not have to hold it.
+   */
+  readonly openApi?: (() => Promise<{ openApiDocument(version: string): object }>) | undefined;
   /** The gateway whose readiness is public. */
   readonly gateway: { status(): ServingStatus };
   readonly accessCounters: AccessCounters;
@@ -334,21 +342,6 @@ export function createApp(parts: AppParts): App {
       }
     },
   };
-}
-
-/** Routes with credentials of their own. */
-interface OwnRoutes {
-  /** The push API, mounted at `/api/v1/clusters`. */
-  readonly pushRoutes?: Hono<AppEnvironment>;
-  /** The transfer of generations to secondaries, mounted at `/api/v1/transfer`. */
-  readonly transferRoutes?: Hono<AppEnvironment> | undefined;
-  /** The registration of stub zones, mounted at `/federations`. */
-  readonly stubRoutes?: Hono<AppEnvironment> | undefined;
-  /**
-   * Loads what makes the document at `/api/v1/openapi.json`. Default: none, for hosts that serve it as a
-   * file: they do not have to hold it.
-   */
-  readonly openApi?: (() => Promise<{ openApiDocument(version: string): object }>) | undefined;
 }
 
 /** It changes with the software. Seconds. */

@@ -30,19 +30,11 @@ import {
 /** The methods of a DNS resource. */
 const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
-/** The parts of the DNS route. */
-interface DnsRouteParts {
-  /** The longest accepted query in bytes; a DNS message has 65,535 at most (RFC 8484 section 6). */
-  readonly queryBytes: number;
-  readonly limits: LimitCounters;
-}
-
 /**
  * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and
  * no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
-function createDnsRoute(parts: DnsRouteParts): QueryRoute {
-  const { queryBytes, limits } = parts;
+function createDnsRoute(queryBytes: number, limits: LimitCounters): QueryRoute {
   const longestParameter = base64urlLength(queryBytes) + 2;
   const decoded = new Uint8Array(queryBytes + 3);
   const fieldsOf = keptFields();
@@ -229,17 +221,14 @@ export interface DnsPath {
 export interface DnsPathsParts extends Pick<SharedParts, "counters"> {
   /** The answers to names out of zone, by path. */
   readonly policies: PathPolicies;
-  /** The longest accepted DNS query in bytes. */
+  /** The longest accepted query in bytes; a DNS message has 65,535 at most (RFC 8484 section 6). */
   readonly queryBytes: number;
 }
 
 /** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */
 export function createDnsPaths({ policies, queryBytes, counters }: DnsPathsParts, endpointAt: EndpointAt) {
   const forms = {
-    "dns-query": {
-      methods: DNS_METHODS,
-      route: createDnsRoute({ queryBytes, limits: counters.limits }),
-    },
+    "dns-query": { methods: DNS_METHODS, route: createDnsRoute(queryBytes, counters.limits) },
     resolve: { methods: READING_METHODS, route: readingRoute(jsonRoute) },
     explain: { methods: READING_METHODS, route: readingRoute(explainRoute) },
   };
