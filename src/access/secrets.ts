@@ -94,8 +94,8 @@ export function bearerToken(authorization: string | undefined): string | undefin
 
 /**
  * Bearer tokens with their holders: secrets by their SHA-256, and tokens of issuers. Clients, clusters that
- * push, and secondaries have a table each, and passwords of clients one. A token is compared with every secret, in a time that does not
- * depend on the result.
+ * push, and secondaries have a table each, and passwords of clients one. A token is compared with every
+ * secret, in a time that does not depend on the result.
  */
 export class BearerTable<Holder> {
   readonly #sha256: Sha256;

@@ -34,7 +34,7 @@ export function keySourceOf(
   return discovery === true ? remoteKeys({ ...access, url: issuer, discovery: true }) : undefined;
 }
 
-/** Equal for tokens of one issuer with keys from one place: they share a source, whose keys are fetched once. */
+/** Equal for tokens of one issuer with keys from one place: they share a source, which fetches them once. */
 export function keysPlace(issued: IssuedTokens): string {
   const { issuer, jwks, jwksFile, jwksUri, discovery, caFile, tokenFile } = issued;
   return JSON.stringify([issuer, jwks, jwksFile, jwksUri, discovery, caFile, tokenFile]);
