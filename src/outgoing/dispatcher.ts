@@ -70,17 +70,18 @@ export function openDispatcher(server: URL, options: OutgoingOptions = {}): Disp
     ...(lookup && { lookup }),
   };
   if (proxy === undefined) return new Agent({ ...pool, connect });
-  if (proxy.protocol.startsWith("socks")) return new Agent({ ...pool, connect: throughSocks(proxy, tls) });
+  if (proxy.protocol.startsWith("socks"))
+    return new Agent({ ...pool, connect: throughSocks(proxy, tls, timeout) });
   // A certificate for the server is not for its proxy.
   const { cert: _, key: __, servername: ___, ...proxyTls } = connect;
   return new ProxyAgent({ ...pool, uri: proxy.href, requestTls: tls, proxyTls });
 }
 
-function throughSocks(proxy: URL, tls: OutgoingTls): buildConnector.connector {
-  const connectTls = buildConnector(tls);
+function throughSocks(proxy: URL, tls: OutgoingTls, timeout: number | undefined): buildConnector.connector {
+  const connectTls = buildConnector({ ...tls, ...(timeout !== undefined && { timeout }) });
   return (options, callback) => {
     const isTls = options.protocol === "https:";
-    openSocksSocket(proxy, hostOf(options), Number(options.port || (isTls ? 443 : 80))).then(
+    openSocksSocket(proxy, hostOf(options), Number(options.port || (isTls ? 443 : 80)), timeout).then(
       (socket) => {
         socket.setKeepAlive(true, KEEP_ALIVE.keepAliveInitialDelay);
         if (isTls) connectTls({ ...options, httpSocket: socket }, callback);
@@ -91,10 +92,17 @@ function throughSocks(proxy: URL, tls: OutgoingTls): buildConnector.connector {
   };
 }
 
-async function openSocksSocket(proxy: URL, host: string, port: number): Promise<Socket> {
+/** @param timeout milliseconds; undefined: as long as the library waits */
+async function openSocksSocket(
+  proxy: URL,
+  host: string,
+  port: number,
+  timeout: number | undefined,
+): Promise<Socket> {
   const { userId, password } = credentialsOf(proxy);
   const { socket } = await SocksClient.createConnection({
     command: "connect",
+    ...(timeout !== undefined && { timeout }),
     proxy: {
       host: hostOf(proxy),
       port: Number(proxy.port || 1080),
@@ -106,12 +114,16 @@ async function openSocksSocket(proxy: URL, host: string, port: number): Promise<
   return socket;
 }
 
-/** A connection to a server of HTTPS before TLS, through the proxy of the environment if there is one. */
-export async function openSocket(server: URL, signal: AbortSignal): Promise<Duplex> {
+/**
+ * A connection to a server of HTTPS before TLS, through the proxy of the environment if there is one.
+ * @param timeout milliseconds
+ */
+export async function openSocket(server: URL, timeout: number): Promise<Duplex> {
+  const signal = AbortSignal.timeout(timeout);
   const [host, port] = [hostOf(server), Number(server.port || 443)];
   const proxy = proxyOf(server);
   if (proxy === undefined) return connect({ host, port, signal });
-  if (proxy.protocol.startsWith("socks")) return openSocksSocket(proxy, host, port);
+  if (proxy.protocol.startsWith("socks")) return openSocksSocket(proxy, host, port, timeout);
   const { userId, password } = credentialsOf(proxy);
   const basic = `Basic ${Buffer.from(`${userId}:${password}`).toString("base64")}`;
   const { socket } = await new Client(proxy.origin).connect({

@@ -143,7 +143,7 @@ export async function explainCertificate(
     const [host, names] = [hostOf(new URL(origin)), namesIn(cert)];
     const instead =
       serverName === undefined
-        ? `${host}: set publicUrl (--public-url) of the gateway to ${origin} if the certificate is the gateway's self-signed one, else issue a certificate with this name, or give an address with one of its names (--gateway)`
+        ? `${host}: set publicUrl (--public-url) of the gateway to ${origin} if the certificate is the gateway's self-signed one, else issue a certificate with this name, or give an address with one of its names`
         : `${serverName} (--server-name)`;
     return {
       code: "CERTIFICATE_NAME_MISMATCH",
@@ -180,7 +180,7 @@ async function lookAt(
   const host = hostOf(new URL(origin));
   const signal = AbortSignal.timeout(LOOK_TIMEOUT);
   try {
-    const inner = await openSocket(new URL(origin), signal);
+    const inner = await openSocket(new URL(origin), LOOK_TIMEOUT);
     const socket = connect({
       socket: inner,
       // Server names are no IP addresses (RFC 6066 section 3).

@@ -1,10 +1,13 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { connectTo } from "../../src/hosts/commands/gateway-connection.ts";
 import { openIssuers } from "../../src/hosts/node/access/node-authority.ts";
 import { WatchedFiles } from "../../src/hosts/node/files.ts";
 import { createDohUpstream } from "../../src/hosts/node/upstreams/doh-upstream.ts";
+import { openDispatcher } from "../../src/outgoing/dispatcher.ts";
 import { GatewayRequests } from "../../src/worker/gateway-requests.ts";
 import { folderOfTests } from "../folders.ts";
 import { startApiServers } from "../worker/kubeconfig/api-servers.ts";
@@ -61,6 +64,16 @@ test.each(Object.entries(users))(
     expect(servers.seen).toEqual([]);
   },
 );
+
+test("a SOCKS proxy that never answers is given up after the time for a connection", async () => {
+  const silent = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void silent.close());
+  await once(silent, "listening");
+  const proxy = new URL(`socks5://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+  const dispatcher = openDispatcher(url, { proxy, timeout: 50 });
+  const request = dispatcher.request({ origin: url.origin, path: "/", method: "GET" });
+  await expect(request.finally(() => dispatcher.destroy())).rejects.toThrow("timed out");
+});
 
 test.each(["httpProxy", "socksProxy"] as const)(
   "the fingerprint of a certificate that is not trusted is read through the %s, too",
