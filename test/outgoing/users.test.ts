@@ -73,7 +73,8 @@ test("a SOCKS proxy that never answers is given up after the time for a connecti
   const dispatcher = openDispatcher(url, { proxy, timeout: 50 });
   const request = dispatcher.request({ origin: url.origin, path: "/", method: "GET" });
   await expect(request.finally(() => dispatcher.destroy())).rejects.toThrow("timed out");
-});
+  // The library itself waits for 30 seconds.
+}, 15_000);
 
 test.each(["httpProxy", "socksProxy"] as const)(
   "the fingerprint of a certificate that is not trusted is read through the %s, too",
