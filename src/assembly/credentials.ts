@@ -34,8 +34,8 @@ export function keySourceOf(
   return discovery === true ? remoteKeys({ ...access, url: issuer, discovery: true }) : undefined;
 }
 
-/** Equal for tokens of one issuer with keys from one place: they share a source, which fetches them once. */
-export function keysPlace(issued: IssuedTokens): string {
+/** Equal for credentials that share a key source: they have one issuer, whose keys are fetched once. */
+export function keySourceId(issued: IssuedTokens): string {
   const { issuer, jwks, jwksFile, jwksUri, discovery, caFile, tokenFile } = issued;
   return JSON.stringify([issuer, jwks, jwksFile, jwksUri, discovery, caFile, tokenFile]);
 }
@@ -111,9 +111,9 @@ export function createEdgeAccess(
   const onFailure = logKeys(log);
   const sources = new Map<string, KeySource>();
   const keysOf = (issued: IssuedTokens) => {
-    const place = keysPlace(issued);
-    const source = sources.get(place) ?? keySourceOf(issued, { onFailure })!;
-    sources.set(place, source);
+    const id = keySourceId(issued);
+    const source = sources.get(id) ?? keySourceOf(issued, { onFailure })!;
+    sources.set(id, source);
     return source;
   };
   const authority = createAuthority(authoritySettings(pushing, "push.credentials", keysOf));

@@ -1,3 +1,4 @@
+import { finish } from "../dns/steps.ts";
 import type { Database, Statement } from "./driver.ts";
 import { Kind } from "./places.ts";
 import { type Change, type EntryChange, prepare } from "./prepare.ts";
@@ -252,14 +253,6 @@ export class Writer {
       if (position % TRIM_AFTER === 0) this.#sql.trim.run(position - LOG_ROWS);
     }
     return first + rows - 1;
-  }
-}
-
-/** Takes all steps at once. */
-function finish<Result>(steps: Generator<void, Result>): Result {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
   }
 }
 

@@ -1,7 +1,7 @@
 import { RecordType, ResponseCode, startOfZone } from "../dns/name.ts";
+import { endsStep, type Steps } from "../dns/steps.ts";
 import type { Accounts } from "../names/services.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
-import { endsStep, type Steps } from "../zone/steps.ts";
 import type { World } from "../zone/world.ts";
 import {
   clustersOfRecord,

@@ -1,5 +1,6 @@
 import { formatAddress, usableAddress } from "../dns/address.ts";
 import { canonicalName, RecordType } from "../dns/name.ts";
+import type { Steps } from "../dns/steps.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import {
   ABSENT_CLUSTER,
@@ -18,7 +19,6 @@ import { type EndpointPort, type ServicePort, UNDATED } from "../snapshot/schema
 import { portsIn } from "../zone/kinds/clusterset.ts";
 import { addressLabel, clusterIdLabels, isHostLabel, portLabels } from "../zone/kinds/endpoint-records.ts";
 import { CLUSTERSET_TREE } from "../zone/name-tree.ts";
-import type { Steps } from "../zone/steps.ts";
 import { isLocalityView } from "../zone/world.ts";
 import {
   type ExplainedRecord,

@@ -96,7 +96,9 @@ export class Forwarder {
     const exchange =
       retryAfter > 0
         ? undefined
-        : this.#exchanges.ask(exchangeKey, (signal) => this.#ask(query, isOwnTarget, cache, key, signal));
+        : this.#exchanges.joinOrStart(exchangeKey, (signal) =>
+            this.#ask(query, isOwnTarget, cache, key, signal),
+          );
     if (exchange === undefined)
       return stale === undefined
         ? this.#refuse(message, query, retryAfter)

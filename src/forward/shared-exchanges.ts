@@ -33,7 +33,7 @@ export class SharedExchanges<Answer> {
    * @param key equal queries have the same one; undefined for a query that shares nothing
    * @returns undefined if there is no place
    */
-  ask(
+  joinOrStart(
     key: string | undefined,
     start: (signal: AbortSignal) => Promise<Answer>,
   ): JoinedExchange<Answer> | undefined {
@@ -107,7 +107,7 @@ export class ExchangePlaces {
     return true;
   }
 
-  /** Counts less queries that have joined an exchange, when it ends. */
+  /** Counts queries no more that waited for an exchange, which has ended. */
   leave(joined: number): void {
     this.#joined -= joined;
   }

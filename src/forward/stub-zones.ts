@@ -199,7 +199,7 @@ export class StubZones {
     });
     const sent = this.#queryFor(own, view);
     const key = String.fromCharCode(...sent);
-    const exchange = stub.exchanges.ask(key, (signal) => this.#ask(stub, sent, signal));
+    const exchange = stub.exchanges.joinOrStart(key, (signal) => this.#ask(stub, sent, signal));
     if (exchange === undefined) return Promise.resolve(fail(ExtendedError.OTHER, "overloaded"));
     return exchange.answer.then((answer): ForwardedAnswer => {
       if (exchange.signal.aborted) return fail(ExtendedError.OTHER, "overloaded");

@@ -1,4 +1,4 @@
-import type { Steps } from "../zone/steps.ts";
+import type { Steps } from "../dns/steps.ts";
 
 /** Where the time comes from. */
 export interface Clock {

@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
 import { hexOf, Kind } from "../database/places.ts";
 import type { Reach } from "../desired/desired-service.ts";
+import type { Steps } from "../dns/steps.ts";
 import { namespaceOf } from "../merge/order.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import type { KeyWorld } from "../names/key-world.ts";
-import type { Steps } from "../zone/steps.ts";
 import {
   deriveLines,
   exportLine,

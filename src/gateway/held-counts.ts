@@ -1,5 +1,5 @@
+import type { Steps } from "../dns/steps.ts";
 import type { DatabaseEntries, EntryCounts } from "../names/database-entries.ts";
-import type { Steps } from "../zone/steps.ts";
 import type { Turns } from "./clock.ts";
 import type { ScopeFollower } from "./survey.ts";
 

@@ -1,11 +1,11 @@
 import { claimBucket, hexOf, Kind } from "../database/places.ts";
+import { finish, type Steps } from "../dns/steps.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import { compareFindings, compareKeys, distinctFindings, namespaceOf } from "../merge/order.ts";
 import type { KeyWorld } from "../names/key-world.ts";
 import { reverseLosses } from "../names/reverse-losses.ts";
 import type { Objections } from "../names/services.ts";
 import { findingsInPods, findingsInZone, objectionsToService } from "../names/services.ts";
-import { finish, type Steps } from "../zone/steps.ts";
 import { atMost, type Clock, type Turns } from "./clock.ts";
 
 /** What is looked at in one step: a service of the clusterset, or what one cluster has under a key. */

@@ -1,9 +1,9 @@
 import { type View, viewName } from "../access/client.ts";
 import type { Answered } from "../answer/answer-query.ts";
+import { finish } from "../dns/steps.ts";
 import { explain } from "../explain/explain.ts";
 import { type Explanation, NOT_READY } from "../explain/explanation.ts";
 import type { Written } from "../explain/schema.ts";
-import { finish } from "../zone/steps.ts";
 import type { RuleAnswers } from "./doh/rule-answers.ts";
 import {
   answerQuestion,

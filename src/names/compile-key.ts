@@ -1,4 +1,5 @@
 import { RecordType } from "../dns/name.ts";
+import { endsStep, finish, type Steps } from "../dns/steps.ts";
 import { audiencesOf, MOST_AUDIENCES, restrictionsOf, withoutExports } from "../merge/audience.ts";
 import { ABSENT_CLUSTER, type ClusterFinding, type Conflict } from "../merge/clusterset.ts";
 import { type MergeRules, mergeKey } from "../merge/merge-key.ts";
@@ -9,7 +10,6 @@ import { CLUSTERSET_DNS_VERSION, compileClustersetService } from "../zone/kinds/
 import { compileFederatedService } from "../zone/kinds/federation.ts";
 import type { CandidateSource, KeyContext, ReverseCandidate, TreeScope } from "../zone/kinds/tree-scope.ts";
 import { intern, type NameNode, NameTree } from "../zone/name-tree.ts";
-import { endsStep, finish, type Steps } from "../zone/steps.ts";
 import {
   fixedDataBytes,
   LONG_COUNT,

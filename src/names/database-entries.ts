@@ -10,6 +10,7 @@ import {
   readClaims,
 } from "../database/reader.ts";
 import { formatAddress, readPodLabel } from "../dns/address.ts";
+import { finish, type Steps } from "../dns/steps.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { AdjustedTime, Contribution } from "../merge/declaration.ts";
 import type { PinTable } from "../merge/grants.ts";
@@ -24,7 +25,6 @@ import type {
   LocalService,
 } from "../snapshot/schema.ts";
 import { podLabels } from "../zone/kinds/endpoint-records.ts";
-import { finish, type Steps } from "../zone/steps.ts";
 import type { ZoneCluster } from "../zone/zone-plan.ts";
 import {
   type AddressClaim,

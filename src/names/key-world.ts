@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 import { Kind } from "../database/places.ts";
 import type { FoldedName } from "../dns/name.ts";
+import { finishWithin, type StepBudget, type Steps } from "../dns/steps.ts";
 import { type MergeOptions, type MergeRules, rulesOf } from "../merge/merge-key.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
-import { finishWithin, type StepBudget, type Steps } from "../zone/steps.ts";
 import { type Location, MissingPart, type Zone } from "../zone/world.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../zone/zone-plan.ts";

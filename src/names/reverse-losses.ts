@@ -1,9 +1,9 @@
 import { claimBucket, hexOf } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
+import { endsStep, type Steps } from "../dns/steps.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import { nameOf, namespaceOf } from "../merge/order.ts";
 import type { ReverseCandidate } from "../zone/kinds/tree-scope.ts";
-import { endsStep, type Steps } from "../zone/steps.ts";
 import type { PlannedTree } from "../zone/zone-context.ts";
 import type { CompiledUnit } from "./compile-key.ts";
 import type { AddressClaim } from "./entries.ts";

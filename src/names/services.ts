@@ -1,6 +1,7 @@
 import { findingsKeyOf } from "../database/places.ts";
 import { formatAddress } from "../dns/address.ts";
 import { parseName, RecordType, readFoldedName } from "../dns/name.ts";
+import type { Steps } from "../dns/steps.ts";
 import type { ServiceAccount } from "../merge/account.ts";
 import { lackingIn, type Restrictions, restrictionsOf, withoutExports } from "../merge/audience.ts";
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
@@ -10,7 +11,6 @@ import { compareFindings, compareText, distinctFindings, nameOf, namespaceOf } f
 import { type DeclaredService, declareService } from "../merge/service.ts";
 import type { ReverseCandidate } from "../zone/kinds/tree-scope.ts";
 import { CLUSTERSET_TREE, localTree } from "../zone/name-tree.ts";
-import type { Steps } from "../zone/steps.ts";
 import {
   findSet,
   fixedDataBytes,
@@ -296,7 +296,10 @@ export interface Objections {
   readonly findings: readonly ClusterFinding[];
 }
 
-/** What there is to say in a view, which lacks some exports. @param view its name; undefined for outside */
+/**
+ * Conflicts and findings without those of exports that a view lacks.
+ * @param view its name; undefined for outside
+ */
 export function* objectionsIn(
   accounts: Accounts,
   view: string | undefined,

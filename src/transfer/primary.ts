@@ -9,6 +9,7 @@ import {
 } from "../database/reader.ts";
 import { formatAddress, parseAddress } from "../dns/address.ts";
 import { MAX_LABEL_BYTES } from "../dns/name.ts";
+import type { Steps } from "../dns/steps.ts";
 import type { AnsweringState } from "../gateway/answering-state.ts";
 import type { Turns } from "../gateway/clock.ts";
 import type { ScopedGateway } from "../gateway/gateway-types.ts";
@@ -23,7 +24,6 @@ import { withFirstOrders } from "../names/reverse-names.ts";
 import { listServices } from "../names/services.ts";
 import { sha256Of } from "../snapshot/parse.ts";
 import { isKeyLabel } from "../zone/kinds/endpoint-records.ts";
-import type { Steps } from "../zone/steps.ts";
 import {
   type ListKind,
   type NameList,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { findingsKeyOf } from "../../src/database/places.ts";
+import { finish } from "../../src/dns/steps.ts";
 import { DesiredFeed, RecentChanges } from "../../src/gateway/desired.ts";
 import { KeptLines, type ServiceLines } from "../../src/gateway/desired-lines.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { DesiredLine } from "../../src/snapshot/desired-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { finish } from "../../src/zone/steps.ts";
 import { endpoints, exported, exporting, snapshot } from "../merge/fixtures.ts";
 import { entriesOf } from "../names/entries-of.ts";
 import { keysOf } from "../names/keys-of.ts";

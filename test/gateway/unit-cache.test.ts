@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { Reader } from "../../src/database/reader.ts";
+import type { Steps } from "../../src/dns/steps.ts";
 import { KeyedUnits } from "../../src/gateway/keyed-scope.ts";
 import type { CompiledUnit } from "../../src/names/compile-key.ts";
 import { KeyWorld } from "../../src/names/key-world.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
-import type { Steps } from "../../src/zone/steps.ts";
 import type { PlannedTree } from "../../src/zone/zone-context.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { entriesOf } from "../names/entries-of.ts";

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { UsageError } from "../../config/values.ts";
 import { formatReverseName, hostOf, usableAddress } from "../../dns/address.ts";
+import { finish } from "../../dns/steps.ts";
 import { explain } from "../../explain/explain.ts";
 import { SERVICE_EXPLAINER } from "../../explain/service.ts";
 import { type JsonExplanation, jsonExplanation } from "../../http/explain.ts";
@@ -16,7 +17,6 @@ import { Accounts } from "../../names/services.ts";
 import { LeaseTables } from "../../resolve/record-writer.ts";
 import { resolve } from "../../resolve/resolve.ts";
 import { GatewayError } from "../../worker/gateway-error.ts";
-import { finish } from "../../zone/steps.ts";
 import type { FederationOptions } from "../../zone/zone-plan.ts";
 import { printable } from "../node/process.ts";
 import { type PinFlags, readGrant, readPins } from "./flags.ts";

@@ -1,4 +1,5 @@
 import { Kind } from "../../database/places.ts";
+import type { Steps } from "../../dns/steps.ts";
 import { NOT_READY } from "../../explain/explanation.ts";
 import type { ServiceExplainer } from "../../explain/service.ts";
 import type { Turns } from "../../gateway/clock.ts";
@@ -14,7 +15,6 @@ import {
   type ServiceSearch,
   serviceAt,
 } from "../../names/services.ts";
-import type { Steps } from "../../zone/steps.ts";
 import type { World } from "../../zone/world.ts";
 import type { SetupRequest } from "../setup/facts.ts";
 
@@ -87,7 +87,7 @@ type Directory = ReturnType<typeof createDirectory>;
 /** What a host's answers are made of, for pages and explanations. */
 export interface Listed {
   readonly world: World;
-  /** The cluster as which all its clients see what is served; undefined: from outside. */
+  /** The view of all its clients, a cluster id; undefined: outside. */
   readonly view?: string | undefined;
   /** Absent on hosts that do not merge. */
   readonly merged?: Merged;
@@ -104,7 +104,7 @@ interface Merged {
   readonly explainer?: ServiceExplainer | undefined;
   readonly turns: Turns;
   readonly withNames: ScopedGateway["withNames"];
-  /** What there is to say in the view; undefined where it takes too long. */
+  /** The conflicts and findings of the view; undefined where that takes too long. */
   survey(): Promise<Objections | undefined>;
 }
 

@@ -1,7 +1,7 @@
 import { canonicalName, parseName, RecordType } from "../../dns/name.ts";
+import { endsStep, type Steps } from "../../dns/steps.ts";
 import { compareText } from "../../merge/order.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
-import { endsStep, type Steps } from "../steps.ts";
 import { RecordSets } from "../world.ts";
 import {
   endpointLabel,

@@ -1,7 +1,7 @@
 import { parseName, RecordType } from "../../dns/name.ts";
+import { endsStep, type Steps } from "../../dns/steps.ts";
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
 import type { ServicePort } from "../../snapshot/schema.ts";
-import { endsStep, type Steps } from "../steps.ts";
 import { RecordSets } from "../world.ts";
 import {
   clusterIdLabels,

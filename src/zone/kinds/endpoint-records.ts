@@ -1,7 +1,7 @@
 import { formatAddress } from "../../dns/address.ts";
 import { MAX_LABEL_BYTES } from "../../dns/name.ts";
+import { endsStep, type Steps } from "../../dns/steps.ts";
 import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
-import { endsStep, type Steps } from "../steps.ts";
 import { RecordSets } from "../world.ts";
 import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
 

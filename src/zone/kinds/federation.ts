@@ -1,6 +1,6 @@
 import { parseName, RecordType } from "../../dns/name.ts";
+import { endsStep, ITEMS_AT_ONCE, type Steps } from "../../dns/steps.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
-import { endsStep, ITEMS_AT_ONCE, type Steps } from "../steps.ts";
 import { KEEP_ORDER, RecordSets } from "../world.ts";
 import type { FederationZone } from "../zone-plan.ts";
 import { clusterIdLabels, endpointLabel, isHostLabel, isObjectLabel } from "./endpoint-records.ts";

@@ -3,7 +3,12 @@ import type { Dispatcher } from "undici";
 import { createAuthority, type PushAuthority } from "../../../access/authority.ts";
 import { type CertificateIdentity, plainFingerprint } from "../../../access/client.ts";
 import { type FetchKeys, inlineKeys, type KeySource, PrivateKeyShown } from "../../../access/oidc.ts";
-import { authoritySettings, type Credential, keySourceOf, keysPlace } from "../../../assembly/credentials.ts";
+import {
+  authoritySettings,
+  type Credential,
+  keySourceId,
+  keySourceOf,
+} from "../../../assembly/credentials.ts";
 import type { IssuedTokens } from "../../../config/access.ts";
 import type { ServeConfig } from "../../../config/settings.ts";
 import { UsageError } from "../../../config/values.ts";
@@ -144,11 +149,11 @@ export async function openIssuers(
 ) {
   const opened = new Map<string, Awaited<ReturnType<typeof openIssuer>>>();
   for (const issued of issuers) {
-    const place = keysPlace(issued);
-    if (!opened.has(place)) opened.set(place, await openIssuer(issued, files, onFailure));
+    const id = keySourceId(issued);
+    if (!opened.has(id)) opened.set(id, await openIssuer(issued, files, onFailure));
   }
   return {
-    keysOf: (issued: IssuedTokens): KeySource => opened.get(keysPlace(issued))!.keys(),
+    keysOf: (issued: IssuedTokens): KeySource => opened.get(keySourceId(issued))!.keys(),
     /** The keys of all: another object once the keys in a file are others. */
     current: (): KeySource[] => Array.from(opened.values(), ({ keys }) => keys()),
     close: async () => {

@@ -109,7 +109,7 @@ export function openThread(
   );
   return {
     exited,
-    /** See `ThreadMethods`; so do `listen` and `renew`. */
+    /** `prepare`, `listen` and `renew` are described at `ThreadMethods`. */
     prepare: () => {
       const start: ThreadStart = {
         index,
